@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * dlmux.conf: ssh_config-like. Keywords of the whole program, then `Workspace
+ * NAME` blocks; "#" comments, double quotes, `Include FILE` (relative to the
+ * file, bounded depth). Every keyword stands in one table, which parsing, the
+ * man page's test and the error ("file:line: unknown keyword ...") read.
+ */
+#ifndef DLMUX_CONF_H
+#define DLMUX_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct conf_workspace {
+	char	*name;
+	char	*command;	/* Command: sh -c text, %c is the one-liner */
+	char	*alias;		/* Target: another workspace's name, e.g. ssh:web */
+	char	*binary;	/* AgentBinary FILE */
+	char	*binary_machine; /* AgentMachine "Linux aarch64" */
+	int	 probe;		/* EnvProbe, -1 not given */
+	char	**send_env;	/* SendEnv, NULL not given */
+	char	*file;		/* where the block starts, for errors */
+	int	 line;
+};
+
+struct conf {
+	char	*prefix;	/* PrefixKey, "C-\\" */
+	int	 probe;		/* EnvProbe no|login|interactive (default login) */
+	char	**send_env;	/* SendEnv PATTERN... of the whole program */
+	char	*binary_dir;	/* AgentDirectory: dlmux-linux-aarch64 etc. */
+	long	 history_lines;	/* HistoryLines, 10000 */
+	struct conf_workspace *ws;
+	size_t	 nws;
+};
+
+/* A file that does not exist gives the defaults. NULL and *cause
+ * ("/home/me/.config/dlmux/dlmux.conf:3: ...") for one that does not parse. */
+struct conf *conf_load(const char *path, char **cause);
+struct conf *conf_parse(const char *text, size_t, const char *path, char **cause);
+void	 conf_free(struct conf *);
+const struct conf_workspace *conf_find(const struct conf *, const char *name);
+
+/* The keyword table: names in order, for tests; NULL-ended. */
+const char *const *conf_keywords(void);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Named points at which a test can stop a process, so that races are forced
+ * and not slept for. Only in builds with DLMUX_HOOKS; else nothing.
+ *
+ * When $DLMUX_HOOK_DIR/NAME exists and a process reaches HOOK("NAME"), it
+ * renames that file to NAME.hit with its pid inside and stops itself
+ * (SIGSTOP). The test waits for the .hit file, then kills or continues it.
+ */
+#ifndef DLMUX_HOOK_H
+#define DLMUX_HOOK_H
+
+#ifdef DLMUX_HOOKS
+void	 hook_point(const char *name);
+#define HOOK(name)	hook_point(name)
+#else
+#define HOOK(name)	((void)0)
+#endif
+
+#endif

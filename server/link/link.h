@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A link: the one reused connection to a workspace's agent. It runs the
+ * transport, gets the agent there, speaks HELLO and pings, finds a dead peer,
+ * and comes back by itself; above it only frames and a state are seen.
+ *
+ * It knows nothing of shells, screens or clients.
+ */
+#ifndef DLMUX_LINK_H
+#define DLMUX_LINK_H
+
+#include <event2/event.h>
+
+#include "../base/place.h"
+#include "../wire/conn.h"
+#include "../wire/msg.h"
+#include "target.h"
+
+struct link;
+
+struct link_cb {
+	/* The state changed: enum link_state; text says what is happening or
+	 * went wrong, for people. On LINK_UP agent is the HELLO. */
+	void	(*state)(struct link *, enum link_state, const char *text,
+		    const struct msg_hello *agent, void *);
+	/* A message from the agent (never HELLO, PING, PONG, RECEIVED, BYE). */
+	void	(*message)(struct link *, uint8_t type, uint32_t channel,
+		    const uint8_t *, size_t, void *);
+	void	(*room)(struct link *, void *);
+	/* An ssh asks something of the user who wanted this link; answer with
+	 * link_reply(). Only while link_may_prompt() was set. */
+	void	(*prompt)(struct link *, uint32_t id, bool echo,
+		    const char *text, void *);
+};
+
+struct link_setup {
+	struct event_base	*base;
+	const struct place	*place;
+	uint8_t			 server_id[MSG_ID];
+	uint8_t			 role;		/* ROLE_SERVER */
+	const struct link_cb	*cb;
+	void			*arg;
+};
+
+/* The target is copied. Starts down. */
+struct link *link_new(const struct link_setup *, const struct target *);
+void	 link_free(struct link *);	/* lets go without BYE; NULL is fine */
+
+/* Bring it up, or hurry a pending retry: a user acted. env: the newest
+ * client's, copied (NULL: keep the last). may_prompt: prompts may be shown.
+ * The config is read again by the caller (the target may have changed:
+ * link_retarget()). */
+void	 link_connect(struct link *, char *const *env, bool may_prompt);
+void	 link_retarget(struct link *, const struct target *);
+/* Keep trying in the background with back-off while wanted. */
+void	 link_want(struct link *, bool);
+/* BYE and down; no retry. Shells stay. */
+void	 link_disconnect(struct link *);
+/* Somebody is waiting for an answer: shorter dead-peer deadlines. */
+void	 link_busy(struct link *, bool);
+
+enum link_state link_state(const struct link *);
+const char *link_text(const struct link *);	/* last error or phase */
+uint64_t link_since_ms(const struct link *);	/* clock_ms() of the last change */
+uint64_t link_silent_ms(const struct link *);	/* since the last byte, while up */
+uint64_t link_rtt_us(const struct link *);	/* 0: not known */
+const struct msg_hello *link_agent(const struct link *); /* NULL unless up */
+pid_t	 link_pid(const struct link *);		/* transport's, 0 if none */
+bool	 link_retrying(const struct link *);
+
+void	 link_send(struct link *, enum conn_class, uint8_t type,
+	    uint32_t channel, const void *, size_t);	/* dropped unless up */
+void	 link_send_buf(struct link *, enum conn_class, uint8_t type,
+	    uint32_t channel, struct buf *);
+void	 link_reply(struct link *, uint32_t prompt, bool ok, const char *);
+/* An askpass process named this token: which link is meant, and hand over its
+ * question; reply is called once with the answer. False: token unknown. */
+bool	 link_ask(struct link *, const char *token, int kind, const char *text,
+	    void (*reply)(bool ok, const char *, void *), void *arg);
+/* Is the asker gone? Forget its question. */
+void	 link_ask_gone(struct link *, void *arg);
+
+/* Failed tries, to remember over a restart: put into and taken from the state
+ * file as one string. */
+char	*link_tries(const struct link *);	/* malloc'd */
+void	 link_set_tries(struct link *, const char *);
+
+#endif
