@@ -30,15 +30,19 @@ int	 fd_write_file(const char *path, const void *, size_t);
 /* Binds path by way of a temporary name and rename, 0600 under umask 077,
  * listening. -1 and *cause. */
 int	 fd_listen_unix(const char *path, char **cause);
-/* Connects (a unix socket's connect is immediate or EAGAIN): fd or -1, errno. */
+/* Connects (a unix socket's connect is immediate or EAGAIN): a non-blocking fd
+ * or -1, errno. */
 int	 fd_connect_unix(const char *path);
 /* The peer's uid is ours (root included). pid may be NULL. */
 bool	 fd_peer_is_us(int, pid_t *pid);
-/* One byte at least travels with the descriptors. */
+/* One byte at least travels with the descriptors. send: waits until all is
+ * written; 0, or -1 with errno. recv: bytes (0: EOF) or -1; more descriptors
+ * than *n are an error (EMSGSIZE, all closed); those got are close-on-exec. */
 int	 fd_send_fds(int sock, const void *, size_t, const int *fds, int n);
 ssize_t	 fd_recv_fds(int sock, void *, size_t, int *fds, int *n); /* n: in max, out got */
 
-/* An event base. any_file: descriptors may be regular files or /dev/null,
+/* An event base, and SIGPIPE ignored from then on (children that exec put it
+ * back). NULL if the system has none. any_file: descriptors may be regular files or /dev/null,
  * which epoll refuses (the client's redirected stdin). */
 struct event_base *fd_loop(bool any_file);
 

@@ -67,4 +67,62 @@
 /* HUP, then KILL. */
 #define KILL_GRACE_MS		3000
 
+/* --- a client's terminal (term/caps, term/view) ------------------------ */
+
+/* One capability: the longest in use, setaf, has some 70 bytes. */
+#define CAPS_STRING_MAX		512u
+#define CAPS_COUNT_MAX		256u
+/* History lines in one frame: more would hold up the screen behind them, and
+ * few terminals keep more. */
+#define VIEW_LINES_MAX		2000
+/* ... and the bytes after which no further line is begun. */
+#define VIEW_LINES_BYTES	(4u << 20)
+/* A frame: a million cells, each with its own colours and attributes. */
+#define VIEW_FRAME_MAX		(64u << 20)
+/* Different looks, clusters and links that a view tells apart; when a table
+ * is full, all is forgotten and repainted. */
+#define VIEW_PENS_MAX		60000u
+#define VIEW_CLUSTERS_MAX	60000u
+#define VIEW_LINKS_MAX		20000u
+#define VIEW_LINK_BYTES		2083u	/* what browsers and terminals take */
+#define VIEW_TITLE_MAX		512u
+#define VIEW_CLIPBOARD_MAX	(1u << 20)
+#define VIEW_OVERLAY_LINES	200u
+
+/* --- base and wire, continued ----------------------------------------- */
+
+/* A log is cut at this: enough for weeks of events, no burden to a home. */
+#define LOG_MAX			(1u << 20)
+/* One line of it; an error's words are cut behind. */
+#define LOG_LINE_MAX		2048u
+/* Messages being joined at once on a connection. A sender has one per class
+ * under way, so this is only reached by a broken one. */
+#define CONN_PARTS_COUNT	64u
+/* A receiver tells its progress after so many bytes, or when it has been idle
+ * for so long (milliseconds). */
+#define CONN_ACK_BYTES		(32u << 10)
+#define CONN_ACK_MS		5
+/* Less room than this is told as none: else streams would go in crumbs. */
+#define CONN_ROOM_MIN		(4u << 10)
+/* Written to one peer per turn of the loop, so that a fast reader does not
+ * keep the loop from the others. */
+#define CONN_WRITE_MAX		(256u << 10)
+/* A peer that takes no more may still have last words (FAIL) on their way. */
+#define CONN_LINGER_MS		1000
+/* Whole messages. A full checkpoint; a picture of a large terminal where every
+ * cell changes its colour; a capture of the whole history with colours; words
+ * for people, lists of features. */
+#define CHECKPOINT_MAX		(16u << 20)
+#define PICTURE_MAX		(4u << 20)
+#define TEXT_MAX		(64u << 20)
+#define SMALL_MAX		(4u << 10)
+#define WORDS_MAX		(64u << 10)
+/* Strings of other messages than OPEN and ATTACH, and how many in a list. */
+#define MSG_STRING_MAX		(32u << 10)
+#define MSG_STRINGS_MAX		4096u
+/* The capabilities of a client's terminal: terminfo itself stops at 32 KiB. */
+#define CAPS_MAX		(64u << 10)
+/* getent may ask a directory server that is away. */
+#define GETENT_MS		2000
+
 #endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Where a test stops a process; see hook.h. Empty in release builds.
+ */
+#include "hook.h"
+
+#ifdef DLMUX_HOOKS
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void
+hook_point(const char *name)
+{
+	const char *dir = getenv("DLMUX_HOOK_DIR");
+	char from[512], to[512], pid[32];
+	int fd, n;
+
+	if (dir == NULL || *dir == '\0')
+		return;
+	n = snprintf(from, sizeof from, "%s/%s", dir, name);
+	if (n < 0 || (size_t)n + sizeof ".hit" > sizeof to)
+		return;
+	if ((fd = open(from, O_WRONLY | O_TRUNC | O_CLOEXEC)) == -1)
+		return;
+	/* The pid goes in first: whoever sees the .hit may read it at once. */
+	n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
+	if (write(fd, pid, (size_t)n) != n) {
+		close(fd);
+		return;
+	}
+	close(fd);
+	snprintf(to, sizeof to, "%s/%s.hit", dir, name);
+	/* Of several processes that come by at once one alone stops. */
+	if (rename(from, to) == 0)
+		raise(SIGSTOP);
+}
+#else
+/* A translation unit must not be empty. */
+extern int hook_none;
+int hook_none;
+#endif

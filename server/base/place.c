@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Identity, checked directories and the paths in them; see place.h. It knows
+ * where files are, not what is in them.
+ */
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/utsname.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "limits.h"
+#include "log.h"
+#include "mem.h"
+#include "place.h"
+
+#define PLACE_INSTANCE_MAX	32
+/* The longest name in the directory, with the suffix that fd_listen_unix()
+ * binds first, and the NUL. */
+#define PLACE_SOCK_TAIL		sizeof "/server.sock.0000"
+
+void
+random_bytes(void *out, unsigned long n)
+{
+	unsigned char *p = out;
+	size_t part;
+	ssize_t r;
+	int fd;
+
+	while (n > 0) {
+		part = n < 256 ? n : 256;
+		if (getentropy(p, part) == -1)
+			break;
+		p += part;
+		n -= part;
+	}
+	if (n == 0)
+		return;
+	/* A kernel from before getrandom(), or a filter against it. */
+	if ((fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC)) == -1)
+		fatal("/dev/urandom: %s", strerror(errno));
+	while (n > 0) {
+		r = read(fd, p, n);
+		if (r == -1 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			fatal("/dev/urandom: no random bytes");
+		p += r;
+		n -= (size_t)r;
+	}
+	close(fd);
+}
+
+void
+hex_put(char *out, const void *data, unsigned long n)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *p = data;
+	unsigned long i;
+
+	for (i = 0; i < n; i++) {
+		*out++ = digits[p[i] >> 4];
+		*out++ = digits[p[i] & 15];
+	}
+	*out = '\0';
+}
+
+static bool
+place_name_ok(const char *s, size_t max)
+{
+	size_t i;
+
+	if (strcmp(s, ".") == 0 || strcmp(s, "..") == 0)
+		return false;
+	for (i = 0; s[i] != '\0'; i++)
+		if (i == max || !((s[i] >= 'a' && s[i] <= 'z') ||
+		    (s[i] >= 'A' && s[i] <= 'Z') ||
+		    (s[i] >= '0' && s[i] <= '9') ||
+		    s[i] == '_' || s[i] == '.' || s[i] == '-'))
+			return false;
+	return i != 0;
+}
+
+bool
+shell_name_ok(const char *s)
+{
+	return s != NULL && place_name_ok(s, SHELL_NAME_MAX);
+}
+
+/* FNV-1a: the identity tells places apart, it guards nothing. The NUL goes in
+ * too, so that "ab","c" and "a","bc" differ. */
+static uint64_t
+place_hash(uint64_t h, const char *s)
+{
+	do {
+		h ^= (unsigned char)*s;
+		h *= UINT64_C(0x100000001b3);
+	} while (*s++ != '\0');
+	return h;
+}
+
+#define PLACE_HASH_START	UINT64_C(0xcbf29ce484222325)
+
+/* Field 22 of /proc/1/stat, when PID 1 started: tells two containers of one
+ * boot apart whose PID namespaces got the same number. "" if unreadable. */
+static void
+place_pid1_start(char *out, size_t max)
+{
+	char *stat, *p;
+	int i;
+
+	*out = '\0';
+	if (fd_read_file("/proc/1/stat", &stat, 8192) == -1)
+		return;
+	/* The name in parentheses may hold spaces and parentheses. */
+	p = strrchr(stat, ')');
+	for (i = 2; p != NULL && i < 22; i++)
+		if ((p = strchr(p, ' ')) != NULL)
+			p++;
+	if (p != NULL)
+		snprintf(out, max, "%.*s", (int)strcspn(p, " \n"), p);
+	free(stat);
+}
+
+static void
+place_identity(char id[17], const char *instance)
+{
+	char *boot = NULL, text[128];
+	uint64_t h = PLACE_HASH_START;
+	ssize_t n;
+
+	/* What cannot be read is left out, the same way each time. */
+	if (fd_read_file("/proc/sys/kernel/random/boot_id", &boot, 256) != -1)
+		h = place_hash(h, boot);
+	free(boot);
+	n = readlink("/proc/self/ns/pid", text, sizeof text - 1);
+	text[n > 0 ? n : 0] = '\0';
+	h = place_hash(h, text);
+	place_pid1_start(text, sizeof text);
+	h = place_hash(h, text);
+	snprintf(text, sizeof text, "%lu", (unsigned long)geteuid());
+	h = place_hash(h, text);
+	h = place_hash(h, instance);
+	snprintf(id, 17, "%016" PRIx64, h);
+}
+
+int
+place_dir(const char *path, char **cause)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) == -1 && errno != EEXIST) {
+		*cause = xasprintf("%s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (lstat(path, &st) == -1)
+		*cause = xasprintf("%s: %s", path, strerror(errno));
+	else if (S_ISLNK(st.st_mode))
+		*cause = xasprintf("%s: is a symbolic link; remove it or set "
+		    "XDG_STATE_HOME", path);
+	else if (!S_ISDIR(st.st_mode))
+		*cause = xasprintf("%s: is not a directory; remove it or set "
+		    "XDG_STATE_HOME", path);
+	else if (st.st_uid != geteuid())
+		*cause = xasprintf("%s: owned by uid %lu, not by you; remove "
+		    "it or set XDG_STATE_HOME", path, (unsigned long)st.st_uid);
+	else if ((st.st_mode & 077) != 0)
+		*cause = xasprintf("%s: mode %04o lets others in; chmod 700 "
+		    "it", path, (unsigned int)st.st_mode & 07777);
+	else
+		return 0;
+	return -1;
+}
+
+/* The directories above path, made 0700 as the XDG specification asks. */
+static void
+place_parents(const char *path)
+{
+	char *copy = xstrdup(path), *p;
+
+	for (p = copy + 1; (p = strchr(p, '/')) != NULL; p++) {
+		*p = '\0';
+		/* What fails here fails again below, with words. */
+		(void)mkdir(copy, 0700);
+		*p = '/';
+	}
+	free(copy);
+}
+
+static char *
+place_xdg(const char *var, const char *under_home, const char *name)
+{
+	const char *s = getenv(var), *home = user_home();
+
+	/* The specification: a relative path is to be ignored. */
+	if (s != NULL && *s == '/')
+		return xasprintf("%s/%s", s, name);
+	return xasprintf("%s/%s/%s", strcmp(home, "/") == 0 ? "" : home,
+	    under_home, name);
+}
+
+static bool
+place_writable(const char *path)
+{
+	return access(path, W_OK | X_OK) == 0;
+}
+
+/*
+ * Makes and checks p->dir. 1: somewhere else is to be tried (a home that
+ * cannot be written is no fault); -1: something is wrong and *cause says so.
+ */
+static int
+place_make(struct place *p, char **cause)
+{
+	struct sockaddr_un sun;
+	struct stat st;
+
+	place_parents(p->state);
+	if (mkdir(p->state, 0700) == -1 && lstat(p->state, &st) == -1)
+		return 1;
+	if (place_dir(p->state, cause) == -1)
+		return -1;
+	if (strlen(p->dir) + PLACE_SOCK_TAIL > sizeof sun.sun_path)
+		return 1;
+	if (mkdir(p->dir, 0700) == -1 && lstat(p->dir, &st) == -1)
+		return 1;
+	if (place_dir(p->dir, cause) == -1)
+		return -1;
+	return place_writable(p->dir) ? 0 : 1;
+}
+
+static int
+place_fallback(struct place *p, char **cause)
+{
+	uint64_t h = place_hash(PLACE_HASH_START, p->dir);
+	char *top;
+	int r;
+
+	top = xasprintf("/tmp/dlmux-%lu", (unsigned long)geteuid());
+	free(p->dir);
+	p->dir = xasprintf("%s/%016" PRIx64, top, h);
+	r = place_dir(top, cause);
+	if (r == 0)
+		r = place_dir(p->dir, cause);
+	free(top);
+	return r;
+}
+
+/* state.<instance>.<host>: hosts that share a home keep their own. */
+static char *
+place_state_file(const struct place *p)
+{
+	struct utsname u;
+	char host[65];
+	size_t i;
+
+	if (uname(&u) == -1)
+		strcpy(u.nodename, "unknown");
+	snprintf(host, sizeof host, "%s", u.nodename);
+	for (i = 0; host[i] != '\0'; i++)
+		if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		    "0123456789_.-", host[i]) == NULL)
+			host[i] = '_';
+	return xasprintf("%s/state.%s.%s",
+	    place_writable(p->state) ? p->state : p->dir, p->instance, host);
+}
+
+struct place *
+place_open(const char *instance, char **cause)
+{
+	struct place *p;
+	int r;
+
+	if (instance == NULL)
+		instance = getenv("DLMUX_INSTANCE");
+	if (instance == NULL || *instance == '\0')
+		instance = "default";
+	if (!place_name_ok(instance, PLACE_INSTANCE_MAX)) {
+		*cause = xasprintf("an instance's name is 1 to %d of the "
+		    "characters A-Z a-z 0-9 _ . -", PLACE_INSTANCE_MAX);
+		return NULL;
+	}
+	p = xcalloc(1, sizeof *p);
+	p->instance = xstrdup(instance);
+	place_identity(p->id, instance);
+	p->state = place_xdg("XDG_STATE_HOME", ".local/state", "dlmux");
+	p->cache = place_xdg("XDG_CACHE_HOME", ".cache", "dlmux");
+	p->config = place_xdg("XDG_CONFIG_HOME", ".config", "dlmux/dlmux.conf");
+	p->dir = xasprintf("%s/%s", p->state, p->id);
+	if ((r = place_make(p, cause)) == 1)
+		r = place_fallback(p, cause);
+	if (r == -1) {
+		place_free(p);
+		return NULL;
+	}
+	p->server_sock = xasprintf("%s/server.sock", p->dir);
+	p->server_lock = xasprintf("%s/server.lock", p->dir);
+	p->server_log = xasprintf("%s/server.log", p->dir);
+	p->agent_sock = xasprintf("%s/agent.sock", p->dir);
+	p->agent_lock = xasprintf("%s/agent.lock", p->dir);
+	p->agent_log = xasprintf("%s/agent.log", p->dir);
+	p->state_file = place_state_file(p);
+	return p;
+}
+
+void
+place_free(struct place *p)
+{
+	if (p == NULL)
+		return;
+	free(p->instance);
+	free(p->state);
+	free(p->dir);
+	free(p->cache);
+	free(p->config);
+	free(p->server_sock);
+	free(p->server_lock);
+	free(p->server_log);
+	free(p->state_file);
+	free(p->agent_sock);
+	free(p->agent_lock);
+	free(p->agent_log);
+	free(p);
+}
