@@ -20,6 +20,7 @@ struct conf_workspace {
 	char	*binary_machine; /* AgentMachine "Linux aarch64" */
 	int	 probe;		/* EnvProbe, -1 not given */
 	char	**send_env;	/* SendEnv, NULL not given */
+	long	 idle_min;	/* IdleDisconnect, 0 is no, -1 not given */
 	char	*file;		/* where the block starts, for errors */
 	int	 line;
 };
@@ -35,7 +36,8 @@ struct conf {
 };
 
 /* A file that does not exist gives the defaults. NULL and *cause
- * ("/home/me/.config/dlmux/dlmux.conf:3: ...") for one that does not parse. */
+ * ("/home/me/.config/dlmux/dlmux.conf:3: ...") for one that does not parse, is
+ * somebody else's, or may be written by others (it names programs to run). */
 struct conf *conf_load(const char *path, char **cause);
 struct conf *conf_parse(const char *text, size_t, const char *path, char **cause);
 void	 conf_free(struct conf *);

@@ -51,6 +51,70 @@
 /* Output in flight to a server that is looked at: Ctrl-C bites behind it. */
 #define WATCH_WINDOW		(128u << 10)
 
+/* --- the server's own -------------------------------------------------- */
+
+/* Connections of clients at once; a descriptor each, and 1024 is the usual
+ * soft limit of descriptors. */
+#define CLIENTS_MAX		900u
+/* A client that connects says HELLO at once. */
+#define CLIENT_HELLO_MS		10000
+/* What a client that is being let go may take to read the last words. */
+#define CLIENT_LAST_MS		2000
+/* Channels of one client: 64 parallel commands of one connection and more. */
+#define CLIENT_CHANNELS_MAX	4096u
+/* Waits, captures, kills of one client that wait for an answer. */
+#define CLIENT_REQUESTS_MAX	64u
+/* No descriptors left: accept again so much later, or when one is closed. */
+#define ACCEPT_PAUSE_MS		1000
+/* Workspaces that one server knows, remembered ones included. */
+#define WORKSPACES_MAX		256u
+/* Names, as users write them. */
+#define WORKSPACE_NAME_MAX	1024u
+/* Environment of a USE: the kernel's limit for exec is 2 MiB. */
+#define USE_ENV_STRINGS		16384u
+/* A picture: 1000 x 200 cells with a colour each are 4 MiB. */
+#define PICTURE_MAX		(8u << 20)
+/* Between two pictures in a flood: 200 a second are more than anybody sees. */
+#define PICTURE_GAP_MS		5
+/* Pictures on their way: one being written, one behind it. */
+#define PICTURE_FLIGHT		2u
+/* A program that opened a synchronized update and forgot it. */
+#define SYNC_HOLD_MS		150
+/* A first picture waits so long for a replay to be through. */
+#define REPLAY_HOLD_MS		700
+/* A lost link is told of after so long: most are back sooner. */
+#define NOTICE_AFTER_MS		400
+#define NOTICE_FLASH_MS		4000
+/* Keys count as "somebody waits" for so long. */
+#define TYPED_BUSY_MS		15000
+/* Checkpoints: a light one bounds what a new server replays, a full one must
+ * exist before the ring (RING_MAX) drops what it would be made of. */
+#define CHECKPOINT_LIGHT_EVERY	(256u << 10)
+#define CHECKPOINT_FULL_EVERY	(2u << 20)
+#define CHECKPOINT_FULL_QUIET	(64u << 10)	/* ... when output pauses */
+#define CHECKPOINT_QUIET_MS	1500
+/* History of one mirror in memory. */
+#define MIRROR_HISTORY_BYTES	(16u << 20)
+/* Streams that did not fit together, without progress between them. */
+#define MIRROR_RESYNCS		3u
+/* The regex of a wait: repeat counts multiply in regcomp()'s memory. */
+#define WAIT_REGEX_MAX		1024u
+#define WAIT_REPEAT_MAX		1000u
+/* Lines of history that one look of a wait goes back over at most. */
+#define WAIT_LINES_MAX		20000
+/* A capture's text: all of a screen with its history, colours included. */
+#define CAPTURE_MAX_BYTES	(16u << 20)
+#define KEYS_MAX		4096u
+/* The state file: every workspace with every shell, in short strings. */
+#define STATE_FILE_MAX		(16u << 20)
+#define STATE_STRING_MAX	4096u
+#define STATE_DELAY_MS		500
+/* After DONE, LEFT and BYE were queued. */
+#define STOP_MS			300
+/* Queued for one link: then its clients are not read until it drained. */
+#define LINK_QUEUE_HIGH		(4u << 20)
+#define LINK_QUEUE_LOW		(1u << 20)
+
 /* --- liveness, milliseconds ------------------------------------------- */
 
 #define PING_IDLE_MS		15000	/* nothing received: ask */
@@ -124,5 +188,73 @@
 #define CAPS_MAX		(64u << 10)
 /* getent may ask a directory server that is away. */
 #define GETENT_MS		2000
+
+/* --- client ------------------------------------------------------------ */
+
+/* From no server to one that answers, a slow disk and a busy machine
+ * included. */
+#define CONNECT_SERVER_MS	10000
+/* Deaths of the server without a word between them: then it dies of what it
+ * is asked, and asking on only starts it for ever. */
+#define CONNECT_DEATHS_MAX	5
+/* stdin that `send' and `exec' hold until the agent has taken it: a window and
+ * what is being read for the next. */
+#define CLIENT_INPUT_MAX	(OP_WINDOW + (64u << 10))
+/* Attach keeps reading keys while the link is down, so that the prefix works;
+ * beyond this much typed into nothing it stops. */
+#define CLIENT_TYPED_MAX	(1u << 20)
+
+/* --- configuration, names, links -------------------------------------- */
+
+/* A dlmux.conf: far beyond what people write, small enough to read at each
+ * connect; how deep and how many files Include may go. */
+#define CONF_FILE_MAX		(1u << 20)
+#define CONF_LINE_MAX		(16u << 10)
+#define CONF_WORDS_MAX		64
+#define CONF_DEPTH_MAX		8
+#define CONF_FILES_MAX		64
+#define CONF_WORKSPACES_MAX	1024u
+#define CONF_NAME_MAX		255u
+#define CONF_SEND_ENV_MAX	256u
+/* Lines of history a screen keeps, and what may be asked for: a line of 200
+ * columns is some 2 KiB. */
+#define CONF_HISTORY_LINES	10000
+#define CONF_HISTORY_MAX	1000000
+/* What a user may name: ssh's own limit for a host is 1025, DNS's 253. */
+#define TARGET_TEXT_MAX		512u
+/* ssh_config files read for one bare name, and hosts named in an error. */
+#define SSHCONF_FILES_MAX	64
+#define SSHCONF_DEPTH_MAX	8
+#define SSHCONF_NAMES_MAX	16
+/* A Target may name a Workspace that has one itself. */
+#define TARGET_ALIAS_DEPTH	4
+/* Start-up files may print before the agent speaks: so much is looked
+ * through, and the end of it kept for the error. */
+#define BOOT_NOISE_MAX		(256u << 10)
+#define BOOT_NOISE_KEEP		(4u << 10)
+/* A line of the bootstrap's own: a word, uname -sm, a path, a reason. */
+#define BOOT_LINE_MAX		512u
+/* A program that uploads itself: ten times today's, sanitized builds too. */
+#define PAYLOAD_MAX		(256u << 20)
+/* The end of a transport's stderr, kept for error texts. */
+#define TRANSPORT_STDERR_KEEP	(64u << 10)
+/* TERM, then KILL for a transport that is let go; an orderly one may first
+ * end by itself. */
+#define TRANSPORT_GRACE_MS	1000
+/* `docker ps` for the names in an error. */
+#define TRANSPORT_LIST_MS	3000
+#define TRANSPORT_LIST_MAX	(16u << 10)
+/* The local agent's start, all retries together. */
+#define LOCAL_START_MS		10000
+/* A jump between the clocks, or a late timer, that means we slept; the peer
+ * then has this long to answer before it counts as dead. */
+#define SLEEP_JUMP_MS		5000
+#define SLEEP_PROBE_MS		3000
+/* A link that dies sooner than this after coming up counts as a failed try:
+ * else "up, then dead at once" would go round for ever. */
+#define LINK_SHORT_MS		1000
+/* ssh's questions open at once on one link. */
+#define PROMPTS_MAX		8
+#define PROMPT_TEXT_MAX		2048u
 
 #endif

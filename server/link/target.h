@@ -23,20 +23,23 @@ struct target {
 	char	*command;	/* SCHEME_COMMAND: for sh -c */
 	char	*binary;	/* AgentBinary for a foreign machine, or NULL */
 	char	*binary_machine; /* its "uname -sm", e.g. "Linux aarch64" */
+	char	*binary_dir;	/* AgentDirectory, or NULL */
 	uint8_t	 probe;		/* enum env_probe */
 	char	**send_env;
+	uint64_t idle_ms;	/* let an unused link go after this; 0: never */
 };
 
 /*
  * Splits "WORKSPACE[:SHELL]" as a user wrote it and resolves the workspace
- * with the config and ssh_config. *shell is malloc'd ("main" when left out and
- * want_default, else NULL). 0, or -1 with *cause: a sentence that names what
+ * with the config and ssh_config. *shell is malloc'd, or NULL when it was
+ * left out. 0, or -1 with *cause: a sentence that names what
  * is wrong and what is known. conf may be NULL (no file). env is the client's
  * (HOME, DEVPOD_SSH_CONFIG, ...). Syntax only if resolve is false.
  */
 int	 target_parse(const char *text, const struct conf *, char *const *env,
 	    bool resolve, struct target *, char **shell, char **cause);
-/* Only the split, without looking at any file: for a client. */
+/* Only the split, without looking at any file: for a client. *workspace is as
+ * the user wrote it; *shell NULL when left out. */
 int	 target_split(const char *text, char **workspace, char **shell,
 	    char **cause);
 void	 target_copy(struct target *, const struct target *);
