@@ -257,4 +257,62 @@
 #define PROMPTS_MAX		8
 #define PROMPT_TEXT_MAX		2048u
 
+/* --- agent ------------------------------------------------------------ */
+
+/* Connections that an agent serves at once, half-made ones included: a few
+ * servers, their dying predecessors and keepers. */
+#define AGENT_PEERS_MAX		64u
+/* A hand-off's environment: the kernel allows 2 MiB, people have 10 KiB. */
+#define HANDOFF_ENV_MAX		(1u << 20)
+/* Its head: marker, mode and length are 100 bytes. */
+#define HANDOFF_HEAD_MAX	256u
+#define HANDOFF_MS		10000	/* a front that stops half-way */
+#define HELLO_MS		60000	/* a server that says nothing */
+/* What a peer that was told why gets to read it. */
+#define FAREWELL_MS		2000
+/* A shell's ring grows in pieces from the first to the second: an idle shell
+ * costs a kilobyte, a busy one drops its oldest data in small steps. */
+#define RING_CHUNK_MIN		1024u
+#define RING_CHUNK_MAX		(64u << 10)
+/* Resizes and marks remembered in one ring; a resize more costs the output
+ * before the oldest. */
+#define RING_ENTRIES_MAX	1024u
+/* Read from a pty in one go where it must be emptied (a mark, an end). */
+#define DRAIN_MAX		(256u << 10)
+/* Answers to programs' questions waiting for a pty that nobody reads. */
+#define ANSWERS_MAX		4096u
+#define ANSWER_MAX		1024u
+/* Shells that ended and nobody dismissed; the oldest go first. */
+#define SHELLS_ENDED_MAX	100u
+/* An exec's streams after its process ended, while a child holds them. */
+#define EXIT_GRACE_MS		200
+/* INPUT_HOLD. */
+#define HOLD_MS			500
+/* A looked-at shell waits so long for a silent server, and so long for one
+ * that is heard but takes nothing. */
+#define LAG_MS			1000
+#define LAG_HEARD_MS		10000
+/* A checkpoint without history is preferred when it saves so much. */
+#define LIGHT_SAVES		(1u << 20)
+/* Results that nobody fetched: with a server linked, and without. */
+#define OP_UNCLAIMED_MS		(10u * 60 * 1000)
+#define OP_UNCLAIMED_ALONE_MS	(24u * 3600 * 1000)
+/* Ids of operations that were forgotten, so that a late resume is not taken
+ * for a new one. */
+#define OP_TOMBS		4096u
+/* The environment snapshot: start-up files may take this long and print this
+ * much. */
+#define PROBE_MS		10000
+#define PROBE_MAX		(4u << 20)
+/* The agent goes so long after its last shell and link. */
+#define AGENT_IDLE_MS		(5u * 60 * 1000)
+/* ... and so long after, while an ended shell was not dismissed. */
+#define AGENT_IDLE_ENDED_MS	(24u * 3600 * 1000)
+/* How often it looks whether a cleaner took its socket. */
+#define AGENT_CHECK_MS		60000
+/* A front or server waits so long for a starting agent. */
+#define AGENT_START_MS		10000
+/* Descriptors the agent asks for: 4 for each of OPS_MAX, 2 for each shell. */
+#define AGENT_FDS		8192u
+
 #endif
