@@ -133,6 +133,7 @@ else
 	fi
 fi
 
+# shellcheck disable=SC2086,SC2116
 cat <<X
 PROBED_CFLAGS := $cflags
 PROBED_LDFLAGS := $ldflags

@@ -4,5 +4,6 @@
 # sum.sh DIR: adds up what the test runners left there ("passed failed
 # skipped" a file), and says so in one line.
 
-cat "$1"/* 2>/dev/null | awk '{ p += $1; f += $2; s += $3 }
+# shellcheck disable=SC2086
+cat $1/* 2>/dev/null | awk '{ p += $1; f += $2; s += $3 }
 END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 }'

@@ -14,10 +14,10 @@ DLMUX_CORPUS=${DLMUX_CORPUS:-../shared/corpus}
 [ -d "$DLMUX_CORPUS" ] && DLMUX_CORPUS=$(cd "$DLMUX_CORPUS" && pwd)
 export DLMUX_CORPUS
 
+# shellcheck disable=SC2016
 one='n=${1##*/}
 timeout -k 5 "${DLMUX_UNIT_TIMEOUT:-120}" "$1" >"$0/$n.log" 2>&1
 echo $? >"$0/$n.rc"'
-# shellcheck disable=SC2016
 printf '%s\n' "$@" | xargs -P 2 -n 1 sh -c "$one" "$out"
 
 pass=0 fail=0 skip=0
@@ -26,11 +26,13 @@ for p in "$@"; do
 	rc=$(cat "$out/$n.rc" 2>/dev/null || echo 99)
 	log=$out/$n.log
 	# "100%: Checks: 12, Failures: 0, Errors: 0", one a suite
+	# shellcheck disable=SC2046
 	set -- $(sed -n 's/^[0-9]*%: Checks: \([0-9]*\), Failures: \([0-9]*\), Errors: \([0-9]*\).*/\1 \2 \3/p' \
 	    "$log" | awk '{ c += $1; f += $2 + $3 } END { print c+0, f+0 }')
 	checks=$1 bad=$2
 	[ "$rc" != 0 ] && [ "$bad" = 0 ] && bad=1 checks=$((checks + 1))
 	s=$(grep -c '^SKIP' "$log")
+	grep '^SKIP' "$log" | sed "s/^SKIP/$n:/" >>build/skips
 	pass=$((pass + checks - bad)) fail=$((fail + bad)) skip=$((skip + s))
 	if [ "$bad" = 0 ]; then
 		printf 'ok   %-28s %s checks\n' "$n" "$checks"
