@@ -173,19 +173,17 @@
 #define CONN_WRITE_MAX		(256u << 10)
 /* A peer that takes no more may still have last words (FAIL) on their way. */
 #define CONN_LINGER_MS		1000
-/* Whole messages. A full checkpoint; a picture of a large terminal where every
- * cell changes its colour; a capture of the whole history with colours; words
- * for people, lists of features. */
-#define CHECKPOINT_MAX		(16u << 20)
-#define PICTURE_MAX		(4u << 20)
-#define TEXT_MAX		(64u << 20)
-#define SMALL_MAX		(4u << 10)
-#define WORDS_MAX		(64u << 10)
+/* Whole messages. A full checkpoint; a capture of the whole history with
+ * colours; words for people, lists of features. */
+#define WIRE_CHECKPOINT_MAX		(16u << 20)
+#define WIRE_TEXT_MAX		(64u << 20)
+#define WIRE_SMALL_MAX		(4u << 10)
+#define WIRE_WORDS_MAX		(64u << 10)
 /* Strings of other messages than OPEN and ATTACH, and how many in a list. */
 #define MSG_STRING_MAX		(32u << 10)
 #define MSG_STRINGS_MAX		4096u
 /* The capabilities of a client's terminal: terminfo itself stops at 32 KiB. */
-#define CAPS_MAX		(64u << 10)
+#define WIRE_CAPS_MAX		(64u << 10)
 /* getent may ask a directory server that is away. */
 #define GETENT_MS		2000
 

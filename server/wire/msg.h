@@ -69,7 +69,7 @@ struct msg_started {		/* F_STARTED */
 
 /* Codes of F_REFUSED and F_DONE. */
 enum refusal {
-	R_OK = 0,
+	R_NONE = 0,		/* (R_OK is taken by unistd.h) */
 	R_ERROR,		/* see the text */
 	R_NO_COMMAND,		/* exec: not found: status 127 */
 	R_NO_EXEC,		/* exec: not executable: status 126 */

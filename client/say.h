@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What the client says to people, on stderr: "dlmux: ..." lines, and a
+ * progress line on a terminal that goes away by itself.
+ */
+#ifndef DLMUX_SAY_H
+#define DLMUX_SAY_H
+
+void	 say(const char *, ...) __attribute__((format(printf, 1, 2)));
+void	 say_raw(const char *);		/* a line as it is */
+/* A line without newline that the next say() or say_progress(NULL) wipes;
+ * nothing if stderr is no terminal. */
+void	 say_progress(const char *);
+
+#endif
