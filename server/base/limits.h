@@ -175,7 +175,7 @@
 #define CONN_LINGER_MS		1000
 /* Whole messages. A full checkpoint; a capture of the whole history with
  * colours; words for people, lists of features. */
-#define WIRE_CHECKPOINT_MAX		(16u << 20)
+#define WIRE_CHECKPOINT_MAX	(16u << 20)
 #define WIRE_TEXT_MAX		(64u << 20)
 #define WIRE_SMALL_MAX		(4u << 10)
 #define WIRE_WORDS_MAX		(64u << 10)

@@ -29,8 +29,9 @@ enum conn_class {
 };
 
 struct conn_cb {
-	/* A whole message. Reading goes on when it returns; the callee may
-	 * conn_free() the connection from inside. */
+	/* A whole message (never F_RECEIVED: that is dealt with inside). The
+	 * bytes are gone when it returns; the callee may conn_free() or
+	 * conn_finish() the connection from inside. */
 	void	(*message)(struct conn *, uint8_t type, uint32_t channel,
 		    const uint8_t *, size_t, void *);
 	/* Over: the peer closed (why says so), broke a rule, or an error. Called
@@ -42,17 +43,24 @@ struct conn_cb {
 };
 
 /*
- * Takes over rfd and wfd (may be the same), made non-blocking. peer is the
+ * Takes over rfd and wfd (may be the same), made non-blocking. SIGPIPE must be
+ * ignored (fd_loop() does it). peer is the
  * single PEER_* bit of what the far end may send; names the peer in errors.
  */
 struct conn *conn_new(struct event_base *, int rfd, int wfd, unsigned int peer,
 	    const struct conn_cb *, void *);
 void	 conn_free(struct conn *);	/* accepts NULL; closes the fds at once */
 /* Sends what is queued, then closes and frees; gives up after ms. No callback
- * comes any more. */
+ * comes any more, and the conn is not the caller's any more. */
 void	 conn_finish(struct conn *, int ms);
 
-/* Queues a message (copied). A queue over CONN_QUEUE_MAX ends the connection. */
+/* The peer broke a rule that only the caller knows: why is sent as F_FAIL if
+ * that is possible at once, then `closed` comes with it from the loop. */
+void	 conn_drop(struct conn *, const char *why);
+
+/* Queues a message (copied). A queue over CONN_QUEUE_MAX ends the connection;
+ * on one that is over (or about to be told so) nothing happens. A long message
+ * must not share type and channel with another one in another class. */
 void	 conn_send(struct conn *, enum conn_class, uint8_t type,
 	    uint32_t channel, const void *, size_t);
 /* The same of a struct buf, which is reset; a failed buf ends the connection. */
@@ -65,17 +73,21 @@ void	 conn_flush(struct conn *);
  * them; senders that pull from rings ask this first. */
 size_t	 conn_room(const struct conn *);
 size_t	 conn_queued(const struct conn *);	/* bytes not yet written */
+uint64_t conn_sent(const struct conn *);	/* bytes written, ever */
+uint64_t conn_received(const struct conn *);	/* bytes of frames read, ever */
 /* Bytes sent and not RECEIVED yet count against conn_room() from now on
  * (links: what is in flight inside an ssh is also in front of a key). Both
- * ends call it; RECEIVED frames are then sent and taken inside. */
+ * ends call it (any time after HELLO); RECEIVED frames are then sent and taken
+ * inside, and CONN_STREAM and CONN_BULK wait for them in the queue as well. */
 void	 conn_count(struct conn *);
 /* The last measured round trip, microseconds, for conn_room()'s cap. */
 void	 conn_set_rtt(struct conn *, uint64_t us);
 
-void	 conn_pause(struct conn *, bool);	/* stop or go on reading */
+/* Stop or go on reading; what was read already is held back as well. */
+void	 conn_pause(struct conn *, bool);
 uint64_t conn_last_read(const struct conn *);	/* clock_ms() of the last byte */
 /* Bytes that a bootstrap read past its last line belong to the stream: they
- * are taken as if just read. */
+ * are taken as if just read, from the loop. At most CONN_READ_MAX at once. */
 void	 conn_feed(struct conn *, const void *, size_t);
 
 #endif
