@@ -47,6 +47,8 @@ void	 view_clipboard(struct view *, const char *sel, const char *b64, size_t);
  * around the cursor, a smaller one padded. */
 void	 view_render(struct view *, const struct screen *, struct buf *,
 	    struct view_frame *);
+/* The screen's cell that shows in the terminal's upper left corner. */
+void	 view_offset(const struct view *, int *row, int *col);
 /* The end: the picture stays, modes undone, cursor on the line below it. */
 void	 view_leave(struct view *, struct buf *);
 /* The same for somebody who knows no more than a frame's modes (the client

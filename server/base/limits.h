@@ -201,6 +201,8 @@
 /* Attach keeps reading keys while the link is down, so that the prefix works;
  * beyond this much typed into nothing it stops. */
 #define CLIENT_TYPED_MAX	(1u << 20)
+/* One answer to a prompt: the line discipline stops at 4095. */
+#define PROMPT_LINE_MAX		4096
 
 /* --- configuration, names, links -------------------------------------- */
 

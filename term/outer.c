@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Cursor and pen of the terminal outside. Modes are in modes.c; contract in
+ * outer.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "outer.h"
+#include "view.h"
+
+void
+outer_init(struct outer *o, const struct caps *caps, int rows, int cols)
+{
+	memset(o, 0, sizeof *o);
+	o->caps = caps;
+	o->rows = rows;
+	o->cols = cols;
+	outer_forget(o, 0);
+	o->shape = o->kitty = o->other = 0;
+}
+
+void
+outer_forget(struct outer *o, uint32_t modes)
+{
+	o->y = o->x = -1;
+	o->pen_known = false;
+	o->link = UINT32_MAX;
+	o->modes = modes;
+	o->shape = (modes & VIEW_STYLED) != 0 ? 255 : 0;
+	o->kitty = (modes & VIEW_KITTY) != 0 ? 255 : 0;
+	o->other = (modes & VIEW_OTHER) != 0 ? 255 : 0;
+}
+
+/* --- moving ------------------------------------------------------------- */
+
+struct path {
+	char	s[CAPS_EXPAND_MAX * 3];
+	size_t	n;
+	bool	ok;
+};
+
+/* Tries one way more; keeps it in best if it is the shorter. */
+static void
+keep_shorter(struct path *best, const struct path *p)
+{
+	if (p->ok && (!best->ok || p->n < best->n))
+		*best = *p;
+}
+
+static void
+path_cap(const struct outer *o, struct path *p, enum cap cap, int a, int b)
+{
+	p->n = caps_expand(o->caps, cap, a, b, p->s);
+	p->ok = p->n != 0;
+}
+
+static void
+path_repeat(const struct outer *o, struct path *p, enum cap cap, int n)
+{
+	char one[CAPS_EXPAND_MAX];
+	size_t len = caps_expand(o->caps, cap, 0, 0, one);
+
+	p->ok = false;
+	if (len == 0 || len * (size_t)n > 12)
+		return;
+	for (p->n = 0; n > 0; n--, p->n += len)
+		memcpy(p->s + p->n, one, len);
+	p->ok = true;
+}
+
+static void
+vertical(const struct outer *o, int y, struct path *best)
+{
+	struct path p;
+	int n = abs(y - o->y);
+
+	best->ok = n == 0;
+	best->n = 0;
+	if (n == 0)
+		return;
+	path_cap(o, &p, CAP_VPA, y, 0);
+	keep_shorter(best, &p);
+	path_cap(o, &p, y > o->y ? CAP_CUD : CAP_CUU, n, 0);
+	keep_shorter(best, &p);
+	/* A line feed keeps the column in a raw terminal; it cannot scroll, as
+	 * the row aimed at exists. */
+	path_repeat(o, &p, y > o->y ? CAP_CUD1 : CAP_CUU1, n);
+	keep_shorter(best, &p);
+}
+
+static void
+horizontal(const struct outer *o, int x, struct path *best)
+{
+	struct path p, right, steps;
+	bool known = o->x >= 0 && o->x < o->cols;
+	int n;
+
+	best->ok = known && x == o->x;
+	best->n = 0;
+	if (best->ok)
+		return;
+	path_cap(o, &p, CAP_HPA, x, 0);
+	keep_shorter(best, &p);
+	/* By carriage return. */
+	p.s[0] = '\r';
+	p.n = 1;
+	p.ok = true;
+	if (x > 0) {
+		path_cap(o, &right, CAP_CUF, x, 0);
+		path_repeat(o, &steps, CAP_CUF1, x);
+		keep_shorter(&right, &steps);
+		p.ok = right.ok;
+		if (right.ok) {
+			memcpy(p.s + 1, right.s, right.n);
+			p.n += right.n;
+		}
+	}
+	keep_shorter(best, &p);
+	if (!known)
+		return;
+	n = abs(x - o->x);
+	path_cap(o, &p, x > o->x ? CAP_CUF : CAP_CUB, n, 0);
+	keep_shorter(best, &p);
+	path_repeat(o, &p, x > o->x ? CAP_CUF1 : CAP_CUB1, n);
+	keep_shorter(best, &p);
+}
+
+void
+outer_move(struct outer *o, int y, int x)
+{
+	struct path best, up, side;
+
+	if (o->y == y && o->x == x)
+		return;
+	path_cap(o, &best, CAP_CUP, y, x);
+	if (y == 0 && x == 0) {
+		path_cap(o, &side, CAP_HOME, 0, 0);
+		keep_shorter(&best, &side);
+	}
+	if (o->y >= 0) {
+		vertical(o, y, &up);
+		if (up.ok && up.n < best.n) {
+			horizontal(o, x, &side);
+			if (side.ok && up.n + side.n < best.n) {
+				memcpy(up.s + up.n, side.s, side.n);
+				up.n += side.n;
+				best = up;
+			}
+		}
+	}
+	buf_put(o->out, best.s, best.n);
+	o->y = y;
+	o->x = x;
+}
+
+void
+outer_text(struct outer *o, const char *s, size_t n, int width, bool doubtful)
+{
+	buf_put(o->out, s, n);
+	if (o->x < 0)
+		return;
+	o->x += width;
+	if (o->x >= o->cols) {
+		/* Here terminals differ: only where the wrap waits for the
+		 * next character is the row still known. */
+		o->x = o->cols;
+		if (!caps_flag(o->caps, CAPS_XENL))
+			o->y = o->x = -1;
+	}
+	if (doubtful) {
+		if (o->x + 2 >= o->cols)
+			o->y = -1;
+		o->x = -1;
+	}
+}
+
+bool
+outer_can_clear_eol(const struct outer *o)
+{
+	return caps_has(o->caps, CAP_EL);
+}
+
+void
+outer_clear_eol(struct outer *o)
+{
+	caps_emit(o->caps, CAP_EL, 0, 0, o->out);
+}
+
+void
+outer_scroll(struct outer *o)
+{
+	outer_move(o, o->rows - 1, 0);
+	caps_emit(o->caps, caps_has(o->caps, CAP_IND) ? CAP_IND : CAP_CUD1,
+	    0, 0, o->out);
+}
+
+/* --- colours and attributes --------------------------------------------- */
+
+static const uint8_t cube[6] = { 0, 95, 135, 175, 215, 255 };
+
+static int
+nearest_level(int v)
+{
+	if (v < 48)
+		return 0;
+	if (v < 115)
+		return 1;
+	return (v - 35) / 40;
+}
+
+static int
+distance(int r, int g, int b, uint32_t rgb)
+{
+	int dr = r - (int)(rgb >> 16 & 255), dg = g - (int)(rgb >> 8 & 255),
+	    db = b - (int)(rgb & 255);
+
+	return dr * dr + dg * dg + db * db;
+}
+
+/* The nearest of the 6x6x6 cube and the 24 greys: the first sixteen are the
+ * user's own and may be anything. */
+static int
+rgb_to_256(uint32_t rgb)
+{
+	int r = (int)(rgb >> 16 & 255), g = (int)(rgb >> 8 & 255),
+	    b = (int)(rgb & 255), qr = nearest_level(r), qg = nearest_level(g),
+	    qb = nearest_level(b), mean = (r + g + b) / 3, grey, level;
+	uint32_t at_cube, at_grey;
+
+	at_cube = (uint32_t)cube[qr] << 16 | (uint32_t)cube[qg] << 8 |
+	    cube[qb];
+	grey = mean > 238 ? 23 : mean < 8 ? 0 : (mean - 3) / 10;
+	level = 8 + grey * 10;
+	at_grey = (uint32_t)level << 16 | (uint32_t)level << 8 |
+	    (uint32_t)level;
+	if (distance(r, g, b, at_grey) < distance(r, g, b, at_cube))
+		return 232 + grey;
+	return 16 + 36 * qr + 6 * qg + qb;
+}
+
+static const uint32_t ansi_rgb[16] = {
+	0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd,
+	0xe5e5e5, 0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff,
+	0x00ffff, 0xffffff
+};
+
+static uint32_t
+index_to_rgb(int i)
+{
+	uint32_t level;
+
+	if (i < 16)
+		return ansi_rgb[i];
+	if (i >= 232) {
+		level = (uint32_t)(8 + (i - 232) * 10);
+		return level << 16 | level << 8 | level;
+	}
+	i -= 16;
+	return (uint32_t)cube[i / 36] << 16 |
+	    (uint32_t)cube[i / 6 % 6] << 8 | cube[i % 6];
+}
+
+static int
+rgb_to_ansi(uint32_t rgb, int colours)
+{
+	int i, d, best = 0, best_d = -1;
+
+	for (i = 0; i < colours; i++) {
+		d = distance((int)(rgb >> 16 & 255), (int)(rgb >> 8 & 255),
+		    (int)(rgb & 255), ansi_rgb[i]);
+		if (best_d < 0 || d < best_d) {
+			best = i;
+			best_d = d;
+		}
+	}
+	return best;
+}
+
+static uint32_t
+colour_resolve(const struct caps *c, uint32_t colour)
+{
+	int colours = caps_colours(c), i;
+
+	if (COLOUR_TYPE(colour) == 0 || (colours == 0 &&
+	    !caps_flag(c, CAPS_RGB)))
+		return COLOUR_DEFAULT;
+	if (COLOUR_TYPE(colour) == 2) {
+		if (caps_flag(c, CAPS_RGB))
+			return colour;
+		if (colours >= 256)
+			return COLOUR_INDEX(rgb_to_256(colour & 0xffffff));
+		return COLOUR_INDEX(rgb_to_ansi(colour & 0xffffff, colours));
+	}
+	i = (int)(colour & 255);
+	if (i < colours)
+		return colour;
+	if (i < 16)
+		return COLOUR_INDEX(i & 7);
+	return COLOUR_INDEX(rgb_to_ansi(index_to_rgb(i), colours));
+}
+
+void
+pen_resolve(const struct caps *c, struct pen *p)
+{
+	bool bright = COLOUR_TYPE(p->fg) == 1 && (p->fg & 255) >= 8 &&
+	    (p->fg & 255) < 16;
+
+	p->fg = colour_resolve(c, p->fg);
+	p->bg = colour_resolve(c, p->bg);
+	/* Eight colours have a bright form by being bold. */
+	if (bright && caps_colours(c) == 8)
+		p->flags |= PEN_BOLD;
+	if (!caps_has(c, CAP_BOLD))
+		p->flags &= (uint16_t)~PEN_BOLD;
+	if (!caps_has(c, CAP_DIM))
+		p->flags &= (uint16_t)~PEN_FAINT;
+	if (!caps_has(c, CAP_SITM))
+		p->flags &= (uint16_t)~PEN_ITALIC;
+	if (!caps_has(c, CAP_BLINK))
+		p->flags &= (uint16_t)~PEN_BLINK;
+	if (!caps_has(c, CAP_REV))
+		p->flags &= (uint16_t)~PEN_REVERSE;
+	if (!caps_has(c, CAP_INVIS))
+		p->flags &= (uint16_t)~PEN_CONCEAL;
+	if (!caps_flag(c, CAPS_STRIKE))
+		p->flags &= (uint16_t)~PEN_STRIKE;
+	if (!caps_flag(c, CAPS_OVERLINE))
+		p->flags &= (uint16_t)~PEN_OVERLINE;
+	if (!caps_has(c, CAP_SMUL))
+		p->underline = UNDERLINE_NONE;
+	else if (p->underline != UNDERLINE_NONE &&
+	    !caps_flag(c, CAPS_ULSTYLE))
+		p->underline = UNDERLINE_SINGLE;
+	if (p->underline == UNDERLINE_NONE || !caps_flag(c, CAPS_ULCOLOUR))
+		p->ul = COLOUR_DEFAULT;
+	else
+		p->ul = colour_resolve(c, p->ul);
+	if (!caps_flag(c, CAPS_LINKS))
+		p->link = 0;
+	p->flags &= 0xff;
+	p->pad = 0;
+}
+
+/* SGR parameters are gathered here: "1;38;5;9". */
+struct sgr {
+	char	s[192];
+	size_t	n;
+	int	count;
+};
+
+static void
+sgr_add(struct sgr *g, const char *s)
+{
+	size_t n = strlen(s);
+
+	if (g->n + n + 1 >= sizeof g->s)
+		return;
+	if (g->count++ > 0)
+		g->s[g->n++] = ';';
+	memcpy(g->s + g->n, s, n);
+	g->n += n;
+}
+
+static void
+sgr_colour(struct sgr *g, const struct outer *o, uint32_t colour, int base)
+{
+	char s[40];
+	int i = (int)(colour & 255);
+
+	if (COLOUR_TYPE(colour) == 0)
+		snprintf(s, sizeof s, "%d", base + 9);
+	else if (COLOUR_TYPE(colour) == 2)
+		snprintf(s, sizeof s, "%d;2;%d;%d;%d", base + 8,
+		    (int)(colour >> 16 & 255), (int)(colour >> 8 & 255), i);
+	else if (i < 8)
+		snprintf(s, sizeof s, "%d", base + i);
+	else if (i < 16 && caps_colours(o->caps) >= 16)
+		snprintf(s, sizeof s, "%d", base + 60 + i - 8);
+	else
+		snprintf(s, sizeof s, "%d;5;%d", base + 8, i);
+	sgr_add(g, s);
+}
+
+static void
+sgr_ul_colour(struct sgr *g, uint32_t colour)
+{
+	char s[40];
+
+	if (COLOUR_TYPE(colour) == 0)
+		snprintf(s, sizeof s, "59");
+	else if (COLOUR_TYPE(colour) == 2)
+		snprintf(s, sizeof s, "58:2::%d:%d:%d",
+		    (int)(colour >> 16 & 255), (int)(colour >> 8 & 255),
+		    (int)(colour & 255));
+	else
+		snprintf(s, sizeof s, "58:5:%d", (int)(colour & 255));
+	sgr_add(g, s);
+}
+
+static const struct {
+	uint16_t	 flag;
+	const char	*on, *off;
+	enum cap	 cap;
+} attributes[] = {
+	{ PEN_BOLD, "1", "22", CAP_BOLD },
+	{ PEN_FAINT, "2", "22", CAP_DIM },
+	{ PEN_ITALIC, "3", "23", CAP_SITM },
+	{ PEN_BLINK, "5", "25", CAP_BLINK },
+	{ PEN_REVERSE, "7", "27", CAP_REV },
+	{ PEN_CONCEAL, "8", "28", CAP_INVIS },
+	{ PEN_STRIKE, "9", "29", CAP_SMXX },
+	{ PEN_OVERLINE, "53", "55", CAP_SMOL },
+};
+#define NATTRIBUTES (sizeof attributes / sizeof attributes[0])
+
+static void
+sgr_from_to(struct sgr *g, const struct outer *o, const struct pen *from,
+    const struct pen *to)
+{
+	char s[16];
+	uint16_t have = from->flags;
+	size_t i;
+
+	for (i = 0; i < NATTRIBUTES; i++) {
+		if ((have & ~to->flags & attributes[i].flag) == 0)
+			continue;
+		sgr_add(g, attributes[i].off);
+		have &= (uint16_t)~attributes[i].flag;
+		/* 22 takes bold and faint away, whichever was meant. */
+		if ((attributes[i].flag & (PEN_BOLD | PEN_FAINT)) != 0)
+			have &= (uint16_t)~(PEN_BOLD | PEN_FAINT);
+	}
+	for (i = 0; i < NATTRIBUTES; i++)
+		if ((to->flags & ~have & attributes[i].flag) != 0)
+			sgr_add(g, attributes[i].on);
+	if (from->underline != to->underline) {
+		if (to->underline == UNDERLINE_NONE)
+			sgr_add(g, "24");
+		else if (to->underline == UNDERLINE_SINGLE)
+			sgr_add(g, "4");
+		else {
+			snprintf(s, sizeof s, "4:%d", to->underline);
+			sgr_add(g, s);
+		}
+	}
+	if (from->fg != to->fg)
+		sgr_colour(g, o, to->fg, 30);
+	if (from->bg != to->bg)
+		sgr_colour(g, o, to->bg, 40);
+	if (from->ul != to->ul)
+		sgr_ul_colour(g, to->ul);
+}
+
+static bool
+pen_same(const struct pen *a, const struct pen *b)
+{
+	return a->fg == b->fg && a->bg == b->bg && a->ul == b->ul &&
+	    a->flags == b->flags && a->underline == b->underline;
+}
+
+bool
+outer_pen_is(const struct outer *o, const struct pen *p, uint32_t link)
+{
+	return o->pen_known && o->link == link && pen_same(&o->pen, p);
+}
+
+/* For a terminal whose strings are its own: all off, then each on. */
+static void
+pen_by_strings(struct outer *o, const struct pen *to)
+{
+	size_t i;
+
+	caps_emit(o->caps, CAP_SGR0, 0, 0, o->out);
+	for (i = 0; i < NATTRIBUTES; i++)
+		if ((to->flags & attributes[i].flag) != 0)
+			caps_emit(o->caps, attributes[i].cap, 0, 0, o->out);
+	if (to->underline != UNDERLINE_NONE)
+		caps_emit(o->caps, CAP_SMUL, 0, 0, o->out);
+	if (COLOUR_TYPE(to->fg) == 1)
+		caps_emit(o->caps, CAP_SETAF, (int)(to->fg & 255), 0, o->out);
+	if (COLOUR_TYPE(to->bg) == 1)
+		caps_emit(o->caps, CAP_SETAB, (int)(to->bg & 255), 0, o->out);
+}
+
+void
+outer_pen(struct outer *o, const struct pen *to)
+{
+	static const struct pen plain;
+	struct sgr step, fresh;
+
+	if (o->pen_known && pen_same(&o->pen, to))
+		return;
+	if (!caps_sgr(o->caps))
+		pen_by_strings(o, to);
+	else {
+		memset(&fresh, 0, sizeof fresh);
+		if (!pen_same(&plain, to))
+			sgr_add(&fresh, "0");
+		sgr_from_to(&fresh, o, &plain, to);
+		if (o->pen_known && caps_sgr_off(o->caps)) {
+			memset(&step, 0, sizeof step);
+			sgr_from_to(&step, o, &o->pen, to);
+			if (step.n < fresh.n)
+				fresh = step;
+		}
+		buf_puts(o->out, "\033[");
+		buf_put(o->out, fresh.s, fresh.n);
+		buf_puts(o->out, "m");
+	}
+	o->pen = *to;
+	o->pen_known = true;
+}
+
+void
+outer_reset_pen(struct outer *o)
+{
+	static const struct pen plain;
+
+	outer_pen(o, &plain);
+}
+
+void
+outer_erase_pen(struct outer *o, const struct pen *to)
+{
+	if (o->pen_known && (o->pen.flags & PEN_REVERSE) == 0 &&
+	    o->pen.underline == UNDERLINE_NONE && o->pen.bg == to->bg)
+		return;
+	outer_pen(o, to);
+}
+
+void
+outer_link(struct outer *o, uint32_t link, const char *uri, const char *id)
+{
+	if (o->link == link || !caps_flag(o->caps, CAPS_LINKS))
+		return;
+	o->link = link;
+	if (link == 0 || uri == NULL)
+		buf_puts(o->out, "\033]8;;\033\\");
+	else if (id != NULL && *id != '\0')
+		buf_printf(o->out, "\033]8;id=%s;%s\033\\", id, uri);
+	else
+		buf_printf(o->out, "\033]8;;%s\033\\", uri);
+}

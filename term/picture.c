@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * From a screen's cells to a picture's; contract in picture.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../server/base/limits.h"
+#include "outer.h"
+#include "picture.h"
+#include "width.h"
+
+void
+picture_init(struct picture *p, const struct caps *caps)
+{
+	static const struct pen plain;
+
+	memset(p, 0, sizeof *p);
+	p->caps = caps;
+	intern_init(&p->pens, VIEW_PENS_MAX);
+	intern_init(&p->clusters, VIEW_CLUSTERS_MAX);
+	intern_init(&p->links, VIEW_LINKS_MAX);
+	intern_add(&p->pens, &plain, sizeof plain);	/* number 0 */
+}
+
+void
+picture_clear(struct picture *p)
+{
+	intern_clear(&p->pens);
+	intern_clear(&p->clusters);
+	intern_clear(&p->links);
+}
+
+bool
+picture_begin(struct picture *p, const struct screen *s)
+{
+	bool stale = false, set;
+	uint32_t rgb;
+	int i;
+
+	memset(p->cache, 0, sizeof p->cache);
+	p->palette_any = false;
+	for (i = 0; i < 259; i++) {
+		rgb = 0;
+		set = screen_palette(s, i, &rgb);
+		p->palette_any |= set;
+		if (set == p->palette_set[i] && rgb == p->palette[i])
+			continue;
+		p->palette_set[i] = set;
+		p->palette[i] = rgb;
+		stale = true;
+	}
+	if (intern_full(&p->pens) || intern_full(&p->clusters) ||
+	    intern_full(&p->links)) {
+		const struct caps *caps = p->caps;
+		struct picture old = *p;
+
+		picture_init(p, caps);
+		memcpy(p->palette, old.palette, sizeof p->palette);
+		memcpy(p->palette_set, old.palette_set,
+		    sizeof p->palette_set);
+		p->palette_any = old.palette_any;
+		picture_clear(&old);
+		stale = true;
+	}
+	return stale;
+}
+
+/* --- widths ------------------------------------------------------------- */
+
+/* What terminals draw in different widths, by age and by taste. Not the line
+ * and block characters: all agree about those in practice, and a frame of
+ * them would cost a cursor address for each. */
+static const struct {
+	uint32_t	first, last;
+} doubtful[] = {
+	{ 0x00ad, 0x00ad }, { 0x0590, 0x1cff }, { 0x200b, 0x200f },
+	{ 0x2028, 0x202e }, { 0x2060, 0x206f },
+	{ 0x203c, 0x203c }, { 0x2049, 0x2049 },
+	{ 0x20e3, 0x20e3 }, { 0x2139, 0x2139 }, { 0x2194, 0x21aa },
+	{ 0x231a, 0x23ff }, { 0x24c2, 0x24c2 }, { 0x25aa, 0x25ab },
+	{ 0x25b6, 0x25b6 }, { 0x25c0, 0x25c0 }, { 0x25fb, 0x25fe },
+	{ 0x2600, 0x27bf }, { 0x2934, 0x2935 }, { 0x2b00, 0x2bff },
+	{ 0x3030, 0x303f }, { 0x3297, 0x3299 },
+	{ 0x4dc0, 0x4dff }, { 0xa800, 0xabff }, { 0xd7b0, 0xd7ff },
+	{ 0xe000, 0xf8ff }, { 0xfb1d, 0xfe0f }, { 0xfe50, 0xfeff },
+	{ 0x10000, 0x1ffff }, { 0x30000, 0x10ffff }
+};
+
+static bool
+is_doubtful(uint32_t ch)
+{
+	size_t i;
+
+	if (ch < 0xad)
+		return false;
+	if ((ch & CELL_CLUSTER) != 0)
+		return true;
+	for (i = 0; i < sizeof doubtful / sizeof doubtful[0]; i++)
+		if (ch <= doubtful[i].last)
+			return ch >= doubtful[i].first;
+	return false;
+}
+
+/* --- pens --------------------------------------------------------------- */
+
+static uint32_t
+own_colour(const struct picture *p, uint32_t colour, int when_default)
+{
+	int i = when_default;
+
+	if (COLOUR_TYPE(colour) == 1)
+		i = (int)(colour & 255);
+	else if (COLOUR_TYPE(colour) != 0)
+		return colour;
+	if (i < 0 || !p->palette_set[i])
+		return colour;
+	return 0x02000000u | (p->palette[i] & 0xffffff);
+}
+
+/* A link's number here, 0 if it has none or cannot be passed on: a URI with
+ * control characters would end the sequence that carries it. */
+static uint32_t
+link_number(struct picture *p, const struct grid *g, uint32_t link)
+{
+	char text[VIEW_LINK_BYTES + 2 + 64];
+	const char *uri, *id = NULL;
+	const unsigned char *c;
+	size_t nuri, nid, i;
+	uint32_t n;
+
+	if (link == 0 || (uri = grid_link(g, link, &id)) == NULL)
+		return 0;
+	if (id == NULL || strlen(id) > 60)
+		id = "";
+	nuri = strlen(uri);
+	nid = strlen(id);
+	if (nuri == 0 || nuri > VIEW_LINK_BYTES)
+		return 0;
+	for (c = (const unsigned char *)uri; *c != '\0'; c++)
+		if (*c < 0x21 || *c > 0x7e)
+			return 0;
+	for (i = 0; i < nid; i++)
+		if (id[i] < 0x21 || id[i] > 0x7e || id[i] == ';' ||
+		    id[i] == ':') {
+			id = "";
+			nid = 0;
+		}
+	memcpy(text, uri, nuri + 1);
+	memcpy(text + nuri + 1, id, nid + 1);
+	n = intern_add(&p->links, text, nuri + nid + 2);
+	return n == INTERN_NONE ? 0 : n + 1;
+}
+
+const char *
+picture_link(const struct picture *p, uint32_t link, const char **id)
+{
+	size_t len;
+	const char *text;
+
+	if (link == 0 ||
+	    (text = intern_data(&p->links, link - 1, &len)) == NULL)
+		return NULL;
+	*id = text + strlen(text) + 1;
+	return text;
+}
+
+static uint16_t
+pen_number(struct picture *p, const struct pen *pen)
+{
+	uint32_t n = intern_add(&p->pens, pen, sizeof *pen);
+
+	return n == INTERN_NONE ? 0 : (uint16_t)n;
+}
+
+/* On a blank nothing shows of a pen but its background and lines. */
+static void
+pen_for_blank(struct pen *p)
+{
+	uint16_t lines = p->flags & (PEN_STRIKE | PEN_OVERLINE);
+
+	/* A concealed line is not worth telling apart. */
+	if ((p->flags & PEN_REVERSE) != 0 || lines != 0 ||
+	    p->underline != UNDERLINE_NONE) {
+		p->flags &= PEN_STRIKE | PEN_OVERLINE | PEN_REVERSE |
+		    PEN_BOLD | PEN_FAINT | PEN_BLINK | PEN_CONCEAL;
+		return;
+	}
+	p->fg = COLOUR_DEFAULT;
+	p->flags = 0;
+}
+
+static uint16_t
+pen_lookup(struct picture *p, const struct grid *g, uint16_t src, bool blank)
+{
+	size_t slot = src % PICTURE_CACHE;
+	struct pen pen;
+
+	if (p->cache[slot].src != (uint32_t)src + 1) {
+		pen = *grid_pen(g, src);
+		pen.link = link_number(p, g, pen.link);
+		if (p->palette_any) {
+			pen.fg = own_colour(p, pen.fg, 256);
+			pen.bg = own_colour(p, pen.bg, 257);
+			pen.ul = own_colour(p, pen.ul, -1);
+		}
+		pen_resolve(p->caps, &pen);
+		p->cache[slot].text = pen_number(p, &pen);
+		pen_for_blank(&pen);
+		p->cache[slot].blank = pen_number(p, &pen);
+		p->cache[slot].src = (uint32_t)src + 1;
+	}
+	return blank ? p->cache[slot].blank : p->cache[slot].text;
+}
+
+const struct pen *
+picture_pen(const struct picture *p, uint16_t pen)
+{
+	static const struct pen plain;
+	const struct pen *found;
+	size_t len;
+
+	found = intern_data(&p->pens, pen, &len);
+	return found != NULL ? found : &plain;
+}
+
+/* --- cells -------------------------------------------------------------- */
+
+struct pcell
+picture_blank(void)
+{
+	struct pcell c = { ' ', 0, 1, 0 };
+
+	return c;
+}
+
+static void
+cell_put(struct picture *p, const struct grid *g, const struct cell *src,
+    struct pcell *dst)
+{
+	char text[GRID_TEXT_MAX];
+	uint32_t ch = src->ch, n;
+
+	if ((ch & CELL_CLUSTER) != 0) {
+		n = intern_add(&p->clusters, text, grid_text(g, src, text));
+		ch = n == INTERN_NONE ? '?' : CELL_CLUSTER | n;
+	} else if (ch == 0)
+		ch = ' ';
+	else if (ch < 0x20 || (ch >= 0x7f && ch < 0xa0) || ch > 0x10ffff ||
+	    (ch >= 0xd800 && ch < 0xe000))
+		ch = '?';	/* never a control to the terminal */
+	dst->ch = ch;
+	dst->pen = pen_lookup(p, g, src->pen, ch == ' ');
+	dst->width = src->width;
+	dst->doubt = is_doubtful(ch);
+}
+
+static void
+cell_blank(struct picture *p, const struct grid *g, const struct cell *src,
+    struct pcell *dst)
+{
+	*dst = picture_blank();
+	dst->pen = pen_lookup(p, g, src->pen, true);
+}
+
+void
+picture_row(struct picture *p, const struct screen *s, const struct row *row,
+    int from, int n, struct pcell *out)
+{
+	const struct grid *g = screen_grid(s);
+	const struct cell *src;
+	int used, x;
+	bool wide;
+
+	used = row == NULL ? 0 : row->used < row->cols ? row->used : row->cols;
+	for (x = 0; x < n && from + x < used; x++) {
+		src = &row->cells[from + x];
+		wide = src->width == 2 && x + 1 < n && from + x + 1 < used &&
+		    src[1].width == 0;
+		if (src->width == 0 || (src->width == 2 && !wide)) {
+			/* Half a character, cut by an edge. */
+			cell_blank(p, g, src, &out[x]);
+			continue;
+		}
+		cell_put(p, g, src, &out[x]);
+		if (wide) {
+			x++;
+			out[x].ch = 0;
+			out[x].pen = out[x - 1].pen;
+			out[x].width = out[x].doubt = 0;
+		}
+	}
+	for (; x < n; x++)
+		out[x] = picture_blank();
+}
+
+static const unsigned char *
+utf8_next(const unsigned char *s, uint32_t *ch)
+{
+	int more = *s >= 0xf0 ? 3 : *s >= 0xe0 ? 2 : *s >= 0xc0 ? 1 : 0;
+
+	if (*s < 0x80) {
+		*ch = *s;
+		return s + 1;
+	}
+	*ch = *s & (0x3f >> more);
+	for (s++; more > 0 && (*s & 0xc0) == 0x80; more--)
+		*ch = *ch << 6 | (*s++ & 0x3f);
+	if (more != 0 || *ch < 0xa0 || *ch > 0x10ffff)
+		*ch = '?';
+	return s;
+}
+
+int
+picture_text(struct picture *p, const char *text, const struct pen *pen,
+    int n, struct pcell *out)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	struct pen resolved = *pen;
+	uint16_t number;
+	uint32_t ch;
+	int x = 0, width;
+
+	pen_resolve(p->caps, &resolved);
+	number = pen_number(p, &resolved);
+	while (*s != '\0' && x < n) {
+		s = utf8_next(s, &ch);
+		if (ch < 0x20 || ch == 0x7f)
+			continue;
+		width = width_of(ch);
+		if (width == 0)
+			continue;
+		if (x + width > n)
+			break;
+		out[x].ch = ch;
+		out[x].pen = number;
+		out[x].width = (uint8_t)width;
+		out[x].doubt = is_doubtful(ch);
+		if (width == 2) {
+			out[x + 1].ch = 0;
+			out[x + 1].pen = number;
+			out[x + 1].width = out[x + 1].doubt = 0;
+		}
+		x += width;
+	}
+	return x;
+}
+
+size_t
+picture_cell_text(const struct picture *p, const struct pcell *c, char *out)
+{
+	uint32_t ch = c->ch;
+	const void *data;
+	size_t len;
+
+	if ((ch & CELL_CLUSTER) != 0) {
+		data = intern_data(&p->clusters, ch & ~CELL_CLUSTER, &len);
+		if (data == NULL || len > GRID_TEXT_MAX) {
+			*out = '?';
+			return 1;
+		}
+		memcpy(out, data, len);
+		return len;
+	}
+	if (ch < 0x80) {
+		*out = (char)ch;
+		return 1;
+	}
+	len = 0;
+	if (ch < 0x800)
+		out[len++] = (char)(0xc0 | ch >> 6);
+	else {
+		if (ch < 0x10000)
+			out[len++] = (char)(0xe0 | ch >> 12);
+		else {
+			out[len++] = (char)(0xf0 | ch >> 18);
+			out[len++] = (char)(0x80 | (ch >> 12 & 0x3f));
+		}
+		out[len++] = (char)(0x80 | (ch >> 6 & 0x3f));
+	}
+	out[len++] = (char)(0x80 | (ch & 0x3f));
+	return len;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * One row: from what the terminal shows in it to what it should show. Works
+ * from left to right, so that a wide character cut in half by a write is
+ * always followed by the write that mends it.
+ */
+#include <string.h>
+
+#include "view-private.h"
+
+/* Blanks typed rather than skipped or erased: as long as the sequence. */
+#define FEW		3
+/* Blanks inside a row that are worth an erase and a move. */
+#define MANY		10
+
+void
+view_row_unknown(struct view *v, struct prow *r)
+{
+	int x;
+
+	for (x = 0; x < v->cols; x++) {
+		memset(&r->cells[x], 0, sizeof r->cells[x]);
+		r->cells[x].ch = PCELL_UNKNOWN;
+		r->cells[x].width = 1;
+	}
+	r->current = r->wrapped = false;
+}
+
+void
+view_row_blank(struct view *v, struct prow *r)
+{
+	int x;
+
+	for (x = 0; x < v->cols; x++)
+		r->cells[x] = picture_blank();
+	r->current = r->wrapped = false;
+}
+
+bool
+view_row_is_blank(const struct view *v, const struct prow *r)
+{
+	struct pcell blank = picture_blank();
+	int x;
+
+	for (x = 0; x < v->cols; x++)
+		if (!pcell_same(&r->cells[x], &blank))
+			return false;
+	return true;
+}
+
+/* A cell that erasing gives: blank, no lines, and a background only where
+ * the terminal erases with it. */
+static bool
+erasable(const struct view *v, const struct pcell *c)
+{
+	const struct pen *p;
+
+	if (c->ch != ' ' || c->width != 1)
+		return false;
+	if (c->pen == 0)
+		return true;
+	p = picture_pen(&v->picture, c->pen);
+	return p->flags == 0 && p->underline == UNDERLINE_NONE &&
+	    p->link == 0 && (p->bg == COLOUR_DEFAULT ||
+	    caps_flag(v->caps, CAPS_BCE));
+}
+
+static void
+use_pen(struct view *v, uint16_t number)
+{
+	const struct pen *p = picture_pen(&v->picture, number);
+	const char *id = NULL, *uri = picture_link(&v->picture, p->link, &id);
+
+	outer_link(&v->outer, p->link, uri, id);
+	outer_pen(&v->outer, p);
+}
+
+/* What was under the pen when an erase happens; links are no part of it. */
+static void
+use_erase_pen(struct view *v, uint16_t number)
+{
+	outer_erase_pen(&v->outer, picture_pen(&v->picture, number));
+}
+
+static void
+put_cell(struct view *v, const struct pcell *c)
+{
+	char text[GRID_TEXT_MAX];
+	size_t n;
+
+	use_pen(v, c->pen);
+	n = picture_cell_text(&v->picture, c, text);
+	outer_text(&v->outer, text, n, c->width, c->doubt);
+}
+
+/* To column x of row y, by typing again what stands between if that is no
+ * longer than a move. */
+static void
+go_to(struct view *v, int y, int x, const struct pcell *new)
+{
+	struct outer *o = &v->outer;
+	const struct pen *p;
+	int i;
+
+	if (o->y == y && o->x >= 0 && o->x < x && x - o->x <= FEW) {
+		for (i = o->x; i < x; i++) {
+			p = picture_pen(&v->picture, new[i].pen);
+			if (new[i].ch >= 0x7f || new[i].width != 1 ||
+			    !outer_pen_is(o, p, p->link))
+				break;
+		}
+		if (i == x) {
+			for (i = o->x; i < x; i++)
+				put_cell(v, &new[i]);
+			return;
+		}
+	}
+	outer_move(o, y, x);
+}
+
+/* The length of the run of like blanks from x on. */
+static int
+blank_run(const struct view *v, const struct pcell *new, int x, int end)
+{
+	int n;
+
+	if (!erasable(v, &new[x]))
+		return 0;
+	for (n = 1; x + n < end; n++)
+		if (new[x + n].ch != ' ' || new[x + n].pen != new[x].pen)
+			break;
+	return n;
+}
+
+/* Where the blanks at the end begin that one erase gives, or cols. */
+static int
+tail_of(const struct view *v, const struct pcell *old,
+    const struct pcell *new)
+{
+	int cols = v->cols, tail = cols, first = -1, last = -1, x;
+
+	if (!outer_can_clear_eol(&v->outer) || !erasable(v, &new[cols - 1]))
+		return cols;
+	while (tail > 0 && new[tail - 1].ch == ' ' &&
+	    new[tail - 1].pen == new[cols - 1].pen)
+		tail--;
+	for (x = tail; x < cols; x++) {
+		if (pcell_same(&old[x], &new[x]))
+			continue;
+		if (first < 0)
+			first = x;
+		last = x;
+	}
+	if (first < 0 || last - first < FEW)
+		return cols;
+	return tail;
+}
+
+void
+view_draw(struct view *v, int y, const struct pcell *new, bool after)
+{
+	struct prow *r = view_row(v, y);
+	struct pcell *old = r->cells;
+	int x, w, n, end;
+	bool first = after;
+
+	if (!after && memcmp(old, new, (size_t)v->cols * sizeof *new) == 0)
+		return;
+	end = tail_of(v, old, new);
+	if (after && end == 0)
+		end = 1;
+	if (after) {
+		/* The terminal wraps by itself with the first character. */
+		v->outer.y = y;
+		v->outer.x = 0;
+	}
+	for (x = 0; x < end; x += w) {
+		w = new[x].width == 2 ? 2 : 1;
+		if (!first && pcell_same(&old[x], &new[x]) &&
+		    (w == 1 || pcell_same(&old[x + 1], &new[x + 1])))
+			continue;
+		if (!first)
+			go_to(v, y, x, new);
+		n = first || !caps_has(v->caps, CAP_ECH) ? 0 :
+		    blank_run(v, new, x, end);
+		first = false;
+		if (n >= MANY) {
+			use_erase_pen(v, new[x].pen);
+			caps_emit(v->caps, CAP_ECH, n, 0, v->outer.out);
+			w = n;
+		} else
+			put_cell(v, &new[x]);
+		memcpy(&old[x], &new[x], (size_t)w * sizeof *old);
+		if (x + w == v->cols)
+			r->wrapped = false;
+	}
+	if (end < v->cols) {
+		go_to(v, y, end, new);
+		use_erase_pen(v, new[end].pen);
+		outer_clear_eol(&v->outer);
+		memcpy(&old[end], &new[end],
+		    (size_t)(v->cols - end) * sizeof *old);
+		r->wrapped = false;
+	}
+}
+
+bool
+view_draw_join(struct view *v, int y)
+{
+	struct prow *r = view_row(v, y);
+	struct outer *o = &v->outer;
+	int x = v->cols - 1;
+
+	if (!caps_flag(v->caps, CAPS_AM) || !caps_flag(v->caps, CAPS_XENL))
+		return false;
+	if (o->y == y && o->x == v->cols)
+		return true;
+	if (x > 0 && r->cells[x].width == 0)
+		x--;
+	if (r->cells[x].doubt || r->cells[x].ch == PCELL_UNKNOWN)
+		return false;
+	outer_move(o, y, x);
+	put_cell(v, &r->cells[x]);
+	return o->y == y && o->x == v->cols;
+}
+
+void
+view_draw_erase_below(struct view *v, int y)
+{
+	int i;
+
+	outer_move(&v->outer, y, 0);
+	use_erase_pen(v, 0);
+	caps_emit(v->caps, CAP_ED, 0, 0, v->outer.out);
+	for (i = y; i < v->rows; i++)
+		view_row_blank(v, view_row(v, i));
+}

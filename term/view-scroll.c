@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Lines that left the top of the main screen, into the history of the
+ * client's own terminal: each once, whole, and right.
+ *
+ * The lines that came since the last frame and the screen below them make one
+ * text, whose first rows the terminal shows already (or showed, before they
+ * changed). So those rows are brought up to date, and the rest is written
+ * below, one row after the other, while the terminal scrolls as it would have
+ * under the program itself: what leaves at its top is right by then.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../server/base/limits.h"
+#include "view-private.h"
+
+/* All rows move up by one. overrun: the character that is about to be written
+ * makes the terminal do it. */
+static void
+scroll_one(struct view *v, bool overrun)
+{
+	struct outer *o = &v->outer;
+	struct prow *page = v->page[v->cur], first = page[0];
+	bool tinted = false;
+
+	if (!overrun) {
+		/* The new row takes the background colour. */
+		outer_erase_pen(o, picture_pen(&v->picture, 0));
+		outer_scroll(o);
+	} else
+		tinted = !o->pen_known || o->pen.bg != COLOUR_DEFAULT ||
+		    (o->pen.flags & PEN_REVERSE) != 0;
+	memmove(page, page + 1, (size_t)(v->rows - 1) * sizeof *page);
+	page[v->rows - 1] = first;
+	if (tinted)
+		view_row_unknown(v, &page[v->rows - 1]);
+	else
+		view_row_blank(v, &page[v->rows - 1]);
+}
+
+/* Where the text is being written: the window's row that comes next. */
+struct place {
+	int	w;		/* 0..rows: rows means scroll first */
+	bool	wrapped;	/* what was written last runs over */
+};
+
+static void
+line_put(struct view *v, struct place *at, const struct pcell *cells,
+    const struct row *src, bool wrapped)
+{
+	struct prow *r;
+	bool after = false, joined = false;
+	int y;
+
+	y = at->w < v->rows ? at->w : v->rows - 1;
+	if (at->wrapped && at->w > 0) {
+		/* On the way through old rows the mark may be there already. */
+		joined = at->w < v->rows && view_row(v, y - 1)->wrapped;
+		if (!joined)
+			after = view_draw_join(v, at->w < v->rows ? y - 1 : y);
+	}
+	if (at->w >= v->rows) {
+		if (after)
+			view_row(v, y)->wrapped = true;
+		scroll_one(v, after);
+	} else {
+		if (after)
+			view_row(v, y - 1)->wrapped = true;
+		at->w++;
+	}
+	view_draw(v, y, cells, after);
+	r = view_row(v, y);
+	r->current = src != NULL;
+	r->serial = src != NULL ? src->serial : 0;
+	at->wrapped = wrapped;
+}
+
+static void
+marker_put(struct view *v, struct place *at, uint64_t n)
+{
+	struct pen pen;
+	char text[80];
+	int x;
+
+	memset(&pen, 0, sizeof pen);
+	pen.flags = PEN_REVERSE;
+	snprintf(text, sizeof text, "[%llu lines left out]",
+	    (unsigned long long)n);
+	x = picture_text(&v->picture, text, &pen, v->cols, v->scratch);
+	for (; x < v->cols; x++)
+		v->scratch[x] = picture_blank();
+	at->wrapped = false;
+	line_put(v, at, v->scratch, NULL, false);
+}
+
+/* The screen's row y (negative: history), as one row of the terminal. */
+static void
+source_put(struct view *v, struct place *at, const struct screen *s,
+    int y, int last)
+{
+	const struct row *src = screen_row(s, y);
+
+	/* Already there and right, down to the mark: nothing to do. */
+	if (at->w < v->rows && src != NULL && !at->wrapped) {
+		struct prow *r = view_row(v, at->w);
+
+		if (r->current && r->serial == src->serial) {
+			at->w++;
+			at->wrapped = src->wrapped && y != last;
+			return;
+		}
+	}
+	picture_row(&v->picture, s, src, 0, v->cols, v->scratch);
+	line_put(v, at, v->scratch, src,
+	    src != NULL && src->wrapped && y != last);
+}
+
+/* The text from row y of the screen on, to its end. */
+static void
+text_put(struct view *v, struct place *at, const struct screen *s, int y)
+{
+	int last = v->rows - 1;
+
+	for (; y <= last; y++) {
+		if (y < 0 && v->out.len > VIEW_LINES_BYTES) {
+			marker_put(v, at, (uint64_t)-y);
+			y = 0;
+		}
+		source_put(v, at, s, y, last);
+	}
+}
+
+static void
+scroll_exact(struct view *v, const struct screen *s, uint64_t count, int keep)
+{
+	struct place at = { 0, false };
+	uint64_t skip = count - (uint64_t)keep;
+	int y;
+
+	if (skip == 0) {
+		text_put(v, &at, s, -keep);
+		return;
+	}
+	/* The oldest are gone, or too many. What the terminal still shows of
+	 * them stays as it is. */
+	if (skip <= (uint64_t)v->rows) {
+		at.w = (int)skip;
+		text_put(v, &at, s, -keep);
+		return;
+	}
+	for (y = v->rows; y > 0 &&
+	    view_row_is_blank(v, view_row(v, y - 1)); y--)
+		;
+	at.w = y;
+	marker_put(v, &at, skip - (uint64_t)y);
+	text_put(v, &at, s, -keep);
+}
+
+/* Sizes differ: whole lines, in as many rows as they take, over the picture
+ * from its top, and away with them. The picture is drawn again below. */
+static void
+scroll_inexact(struct view *v, const struct screen *s, uint64_t count,
+    int keep)
+{
+	struct place at = { 0, false };
+	const struct row *src;
+	int y, from, n;
+
+	if (count > (uint64_t)keep)
+		marker_put(v, &at, count - (uint64_t)keep);
+	for (y = -keep; y < 0; y++) {
+		if (v->out.len > VIEW_LINES_BYTES) {
+			marker_put(v, &at, (uint64_t)-y);
+			break;
+		}
+		if ((src = screen_row(s, y)) == NULL)
+			continue;
+		from = 0;
+		do {
+			n = v->cols;
+			/* A wide character goes whole into the next row. */
+			if (from + n < src->used && n > 1 &&
+			    src->cells[from + n].width == 0) {
+				n--;
+				v->scratch[n] = picture_blank();
+			}
+			picture_row(&v->picture, s, src, from, n, v->scratch);
+			from += n;
+			line_put(v, &at, v->scratch, NULL, from < src->used);
+		} while (from < src->used);
+	}
+	/* A line is in the history when its row has left at the top. */
+	for (y = 0; y < at.w; y++)
+		scroll_one(v, false);
+}
+
+void
+view_scroll(struct view *v, const struct screen *s)
+{
+	uint64_t lines = screen_lines(s), count;
+	int keep = screen_history(s);
+
+	/* A rewritten history has nothing to do with what was given. */
+	if (v->epoch_known && v->epoch != screen_epoch(s))
+		v->lines = lines;
+	v->epoch = screen_epoch(s);
+	v->epoch_known = true;
+	count = lines > v->lines ? lines - v->lines : 0;
+	v->lines = lines;
+	if (count == 0)
+		return;
+	if (keep > VIEW_LINES_MAX)
+		keep = VIEW_LINES_MAX;
+	if ((uint64_t)keep > count)
+		keep = (int)count;
+	if (view_exact(v))
+		scroll_exact(v, s, count, keep);
+	else
+		scroll_inexact(v, s, count, keep);
+}
+
+void
+view_scroll_fresh(struct view *v, const struct screen *s)
+{
+	int i, keep = screen_history(s);
+	struct outer *o = &v->outer;
+
+	/* As many line feeds as there are rows, from wherever the cursor is:
+	 * what stands above it goes into the terminal's history and no blank
+	 * rows with it. */
+	outer_reset_pen(o);
+	buf_puts(o->out, "\r");
+	for (i = 0; i < v->rows; i++)
+		buf_puts(o->out, "\n");
+	o->y = v->rows - 1;
+	o->x = 0;
+	view_draw_erase_below(v, 0);
+	v->fresh = false;
+	v->lines = screen_lines(s);
+	v->epoch = screen_epoch(s);
+	v->epoch_known = true;
+	if (keep > v->rows)
+		keep = v->rows;
+	if (keep == 0)
+		return;
+	if (view_exact(v)) {
+		struct place at = { 0, false };
+
+		text_put(v, &at, s, -keep);
+	} else
+		scroll_inexact(v, s, (uint64_t)keep, keep);
+}
