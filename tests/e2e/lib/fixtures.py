@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: ISC
+"""Far places for the tests: hosts (a real ssh to a real `sshd -i` behind a
+ProxyCommand, so that neither root nor a port is needed), containers (podman
+on a busybox root), and a devpod as slow under its lock as the real one."""
+
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+
+from harness import Failure, Skip, TOOLS, wait_for
+
+
+def need(program):
+    path = shutil.which(program, path=os.environ.get('PATH', '') +
+                        ':/usr/sbin:/sbin:/usr/bin:/bin')
+    if path is None:
+        raise Skip('no %s on this machine' % program, here=True)
+    return path
+
+
+def sh(argv, **kw):
+    p = subprocess.run(argv, stdin=kw.pop('stdin', subprocess.DEVNULL),
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       timeout=60, **kw)
+    if p.returncode != 0:
+        raise Failure('%s: %s' % (' '.join(argv),
+                                  p.stdout.decode('utf-8', 'replace')))
+    return p.stdout.decode('utf-8', 'replace')
+
+
+class Ssh:
+    """The near side: `ssh` first in PATH that reads our config only, and
+    notes each call in ssh/calls."""
+
+    def __init__(self, t, passphrase=''):
+        self.t = t
+        self.sshd = need('sshd')
+        self.ssh = need('ssh')
+        self.dir = t.mkdir('ssh')
+        self.config = t.write('ssh/config', '', 0o600)
+        self.known = t.write('ssh/known_hosts', '', 0o600)
+        self.key = t.path('ssh/id')
+        sh(['ssh-keygen', '-q', '-t', 'ed25519', '-N', passphrase, '-f',
+            self.key])
+        if os.getuid() == 0:
+            os.makedirs('/run/sshd', mode=0o755, exist_ok=True)
+        t.script('ssh', 'echo "$$ $*" >>%s/calls\nfor a; do\n'
+                 'case $a in -F*) exec %s "$@" ;; --) break ;; esac\ndone\n'
+                 'exec %s -F %s "$@"\n' % (self.dir, self.ssh, self.ssh,
+                                           self.config))
+        t.ssh = self
+
+    def calls(self):
+        try:
+            with open(self.dir + '/calls') as f:
+                return f.read().splitlines()
+        except OSError:
+            return []
+
+    def host(self, name, **kw):
+        return Host(self, name, **kw)
+
+
+class Host:
+    """One far host. proxy_prefix runs before the connection is made (a lock,
+    a wait); relay: arguments of the bad pipe between; sshd_config: more
+    lines; known=False: an unknown host key."""
+
+    def __init__(self, ssh, name, relay=None, proxy_prefix='', sshd_config='',
+                 ssh_config='', known=True, authorized=True, env=None,
+                 config=None):
+        t = ssh.t
+        self.t, self.name, self.ssh = t, name, ssh
+        self.user = getpass.getuser()
+        safe = name.replace('/', '_')
+        self.dir = t.mkdir('sshd-' + safe)
+        self.home = t.mkdir('far-' + safe)
+        self.log = self.dir + '/sshd.log'
+        self.control = None
+        sh(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f',
+            self.dir + '/hostkey'])
+        if authorized:
+            shutil.copy(ssh.key + '.pub', self.dir + '/authorized')
+        far = dict(HOME=self.home, DLMUX_E2E=t.dir)
+        for k in ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'DLMUX_HOOK_DIR'):
+            if k in t.env:
+                far[k] = t.env[k]
+        far.update(env or {})
+        t.write(self.dir + '/sshd_config', '''\
+HostKey %s/hostkey
+AuthorizedKeysFile %s/authorized
+PidFile none
+UsePAM no
+StrictModes no
+PermitRootLogin yes
+PrintMotd no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+LogLevel VERBOSE
+MaxSessions 10
+SetEnv %s
+%s
+''' % (self.dir, self.dir, ' '.join('%s="%s"' % kv for kv in far.items()),
+            sshd_config), 0o600)
+        cmd = '%s -i -f %s/sshd_config -E %s' % (ssh.sshd, self.dir, self.log)
+        if relay is not None:
+            self.control = self.dir + '/ctl'
+            cmd = '%s/pipe --control %s %s -- %s' % (
+                TOOLS, self.control, ' '.join(relay), cmd)
+        proxy = t.write(self.dir + '/proxy', '#!/bin/sh\necho $$ >>%s/pids\n'
+                        '%s\nexec %s\n' % (self.dir, proxy_prefix, cmd), 0o755)
+        with open(config or ssh.config, 'a') as f:
+            f.write('''
+Host %s
+	ProxyCommand %s
+	User %s
+	IdentityFile %s
+	IdentitiesOnly yes
+	UserKnownHostsFile %s
+	GlobalKnownHostsFile none
+	HostKeyAlias %s
+%s
+''' % (name, proxy, self.user, ssh.key, ssh.known, name,
+                '\n'.join('\t' + x for x in ssh_config.splitlines())))
+        if known:
+            with open(self.dir + '/hostkey.pub') as f, \
+                    open(ssh.known, 'a') as k:
+                k.write('%s %s' % (name, f.read()))
+
+    def logins(self):
+        try:
+            with open(self.log, errors='replace') as f:
+                return sum(x.startswith('Accepted ') and ' ssh2' in x
+                           for x in f)
+        except OSError:
+            return 0
+
+    def tries(self):
+        try:
+            with open(self.dir + '/pids') as f:
+                return len(f.read().splitlines())
+        except OSError:
+            return 0
+
+    def tell(self, command):
+        """A word to the newest relay: cut, stall, resume, delay MS, bytes."""
+        def connect():
+            s = socket.socket(socket.AF_UNIX)
+            try:
+                s.connect(self.control)
+                return s
+            except OSError:
+                s.close()
+                return None
+        s = wait_for(connect, 10, 'the relay of ' + self.name)
+        s.sendall(command.encode() + b'\n')
+        got = s.recv(100).decode()
+        s.close()
+        return got.strip()
+
+    def sshd_pids(self):
+        return self.t.pids(r'^sshd.*|sshd -i -f ' + self.dir)
+
+
+class Podman:
+    """Containers that need no registry and no network. Facts that decide
+    whether it runs here are found by trying; the reason is told."""
+
+    def __init__(self, t):
+        self.t = t
+        podman = need('podman')
+        runtime = 'runc' if shutil.which('runc') else 'crun'
+        if os.getuid() != 0:
+            raise Skip('podman is tried as root only', here=False)
+        conf = t.write('ct/containers.conf', '''\
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=2048:2048"]
+netns = "none"
+[engine]
+runtime = "%s"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+''' % runtime)
+        t.env['CONTAINERS_CONF'] = conf
+        root = t.path('ct')
+        text = 'export CONTAINERS_CONF=%s\nunset XDG_RUNTIME_DIR\n' \
+            'echo "$*" >>%s/calls\nexec %s --root %s/root --runroot %s/run ' \
+            '"$@"\n' % (conf, root, podman, root, root)
+        t.script('podman', text)
+        t.script('docker', text)
+        self.made = []
+        t.cleanups.append(self.remove)
+        self.rootfs = self.make_rootfs()
+
+    def make_rootfs(self):
+        busybox = need('busybox')
+        t = self.t
+        root = t.mkdir('ct/rootfs')
+        for d in ('bin', 'etc', 'tmp', 'root', 'proc', 'sys', 'dev', 'run',
+                  'home/u'):
+            t.mkdir('ct/rootfs', d)
+        os.chmod(root, 0o755)
+        for d in ('bin', 'etc', 'home', 'run'):
+            os.chmod(os.path.join(root, d), 0o755)
+        os.chmod(root + '/tmp', 0o1777)
+        shutil.copy(busybox, root + '/bin/busybox')
+        names = sh([busybox, '--list']).split()
+        for n in names:
+            if n != 'busybox':
+                os.symlink('busybox', root + '/bin/' + n)
+        t.write('ct/rootfs/etc/passwd',
+                'root:x:0:0:root:/root:/bin/sh\nu:x:1000:1000:u:/home/u:'
+                '/bin/sh\n')
+        t.write('ct/rootfs/etc/group', 'root:x:0:\nu:x:1000:\n')
+        os.chown(root + '/home/u', 1000, 1000)
+        return root
+
+    def container(self, name, *opts, cmd=('/bin/sleep', '3600')):
+        # A root file system of its own for each, so that they do not share.
+        root = self.t.path('ct', 'fs-' + name)
+        shutil.copytree(self.rootfs, root, symlinks=True)
+        os.chown(root + '/home/u', 1000, 1000)
+        os.chmod(root + '/tmp', 0o1777)
+        p = subprocess.run(['podman', 'run', '-d', '--name', name, '-e',
+                            'DLMUX_E2E=' + self.t.dir] + list(opts) +
+                           ['--rootfs', root] + list(cmd),
+                           env=self.t.env, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           timeout=60)
+        if p.returncode != 0:
+            raise Skip('podman cannot run a container here: ' +
+                       p.stderr.decode('utf-8', 'replace').strip()
+                       .split('\n')[-1])
+        self.made.append(name)
+        return name
+
+    def remove(self):
+        for n in self.made:
+            subprocess.run(['podman', 'rm', '-f', '-t', '0', n],
+                           env=self.t.env, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, timeout=30)
+
+
+def devpod(t, name, wait=1.7):
+    """A devpod workspace: an entry in the config that devpod writes, whose
+    ProxyCommand asks for `wait` seconds under the workspace's lock."""
+    ssh = getattr(t, 'ssh', None) or Ssh(t)
+    config = t.write('devpod/config', '', 0o600)
+    t.env['DEVPOD_SSH_CONFIG'] = config
+    t.script('devpod', 'echo "devpod: not here" >&2\nexit 1\n')
+    return ssh.host(name + '.devpod', config=config, proxy_prefix=slow(
+        t, 'devpod-' + name, wait))
+
+
+def slow(t, name, wait=1.7):
+    """Lines of a ProxyCommand that costs so long, one at a time."""
+    need('flock')
+    return 'flock %s.lock sleep %s' % (t.path(name), wait)

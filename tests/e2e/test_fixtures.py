@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: ISC
+"""The fixtures themselves: a broken one must not look like a broken dlmux."""
+
+import os
+import subprocess
+
+from harness import TOOLS, eq, ok, test
+import fixtures
+
+
+@test()
+def outer_terminal(t):
+    """the outer terminal shows text, modes, history and the exit status"""
+    o = t.terminal(['sh', '-c', 'for i in 1 2 3 4 5; do echo line $i; done; '
+                    'printf "\\033[?1049h\\033[?2004h\\033[31mred"; read x; '
+                    'printf "\\033[?1049l\\033[?2004l"; exit 7'], rows=4)
+    o.see('red')
+    s = o.screen()
+    eq(s.alt, True, 'alternate screen')
+    eq(s.history, ['line 1', 'line 2'], 'history')
+    ok(2004 in o.modes(), 'mode 2004')
+    o.type('\n')
+    eq(o.wait_exit(), 7, 'exit status')
+    ok(2004 not in o.modes(), 'mode 2004 off')
+
+
+@test()
+def relay(t):
+    """the relay passes bytes whole in small pieces, and cuts where told"""
+    data = os.urandom(300000)
+    p = subprocess.run([TOOLS + '/pipe', '--split', '7000', '--', 'cat'],
+                       input=data, stdout=subprocess.PIPE, timeout=30)
+    eq(p.stdout, data, 'relayed bytes')
+    p = subprocess.run([TOOLS + '/pipe', '--cut-after-down', '100000', '--',
+                        'head', '-c', '300000', '/dev/zero'],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       timeout=30)
+    eq((p.returncode, len(p.stdout)), (255, 100000), 'cut')
+
+
+@test()
+def sshd_behind_a_proxy(t):
+    """sshd -i behind a ProxyCommand runs a command in its own home"""
+    host = fixtures.Ssh(t).host('web')
+    p = subprocess.run(['ssh', 'web', 'echo $HOME; exit 3'], env=t.env,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       timeout=30)
+    eq(p.returncode, 3, 'status')
+    eq(p.stdout.decode().strip(), host.home, 'far home')
+    eq(host.logins(), 1, 'logins in the log')
+
+
+@test(timeout=120)
+def a_container(t):
+    """a podman container runs and takes a command"""
+    c = fixtures.Podman(t).container('box')
+    p = subprocess.run(['podman', 'exec', '-i', c, 'sh', '-c', 'cat; exit 4'],
+                       env=t.env, input=b'through', stdout=subprocess.PIPE,
+                       timeout=60)
+    eq((p.returncode, p.stdout), (4, b'through'), 'exec')
