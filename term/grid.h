@@ -55,8 +55,10 @@ struct cell {
 };
 
 struct row {
-	struct cell	*cells;		/* cols of them, of which ... */
-	uint16_t	 used;		/* ... those from here on are plain blanks */
+	struct cell	*cells;		/* read only [0, used): a history row
+					 * holds no more (NULL if none), ... */
+	uint16_t	 used;		/* ... and from here on to cols all are
+					 * plain blanks, stored or not */
 	uint16_t	 cols;
 	bool		 wrapped;	/* text goes on in the next row (soft wrap) */
 	uint8_t		 prompt;	/* OSC 133 mark: 0 or 'A' 'B' 'C' 'D' */

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Characters onto the grid: character sets, widths, wrapping, insert mode,
+ * marks that join the character before, repeats; and the index that wrapping
+ * and line feeds share.
+ */
+#include "screen-private.h"
+#include "width.h"
+
+/* DEC special graphics, 0x5f to 0x7e. */
+static const uint16_t graphics[] = {
+	0x00a0, 0x25c6, 0x2592, 0x2409, 0x240c, 0x240d, 0x240a, 0x00b0,
+	0x00b1, 0x2424, 0x240b, 0x2518, 0x2510, 0x250c, 0x2514, 0x253c,
+	0x23ba, 0x23bb, 0x2500, 0x23bc, 0x23bd, 0x251c, 0x2524, 0x2534,
+	0x252c, 0x2502, 0x2264, 0x2265, 0x03c0, 0x2260, 0x00a3, 0x00b7
+};
+
+static uint16_t
+pen_index(struct screen *s)
+{
+	if (s->pen_index < 0)
+		s->pen_index = grid_pen_index(s->grid, &s->pen);
+	return s->pen_index;
+}
+
+uint16_t
+text_blank(struct screen *s)
+{
+	struct pen pen = { .bg = s->pen.bg };
+
+	return pen.bg == COLOUR_DEFAULT ? 0 : grid_pen_index(s->grid, &pen);
+}
+
+static uint32_t
+translate(struct screen *s, uint32_t cp)
+{
+	uint8_t set = s->gset[s->gsingle != 0 ? s->gsingle : s->gl];
+
+	s->gsingle = 0;
+	if (cp >= 0x80)
+		return cp;
+	if (set == '0' && cp >= 0x5f && cp <= 0x7e)
+		return graphics[cp - 0x5f];
+	if (set == 'A' && cp == '#')
+		return 0xa3;
+	return cp;
+}
+
+bool
+text_index(struct screen *s)
+{
+	s->wrap = false;
+	if (s->row != s->bottom - 1) {
+		if (s->row == s->rows - 1)
+			return false;
+		s->row++;
+		return true;
+	}
+	if (s->inner & INNER_SIDES) {
+		if (s->col < s->left || s->col >= s->right)
+			return false;
+		grid_scroll(s->grid, s->top, s->left, s->bottom, s->right, 1,
+		    0, text_blank(s), true);
+	} else
+		grid_scroll(s->grid, s->top, 0, s->bottom, s->cols, 1, 0,
+		    text_blank(s), true);
+	return true;
+}
+
+void
+text_reverse_index(struct screen *s)
+{
+	s->wrap = false;
+	if (s->row != s->top) {
+		if (s->row > 0)
+			s->row--;
+		return;
+	}
+	if (s->inner & INNER_SIDES) {
+		if (s->col < s->left || s->col >= s->right)
+			return;
+		grid_scroll(s->grid, s->top, s->left, s->bottom, s->right, -1,
+		    0, text_blank(s), false);
+	} else
+		grid_scroll(s->grid, s->top, 0, s->bottom, s->cols, -1, 0,
+		    text_blank(s), false);
+}
+
+static void
+wrap_line(struct screen *s)
+{
+	int left = cursor_left(s);
+	bool whole = left == 0 && cursor_right(s) == s->cols;
+
+	if (text_index(s) && whole)
+		grid_wrapped(s->grid, s->row - 1);
+	s->col = left;
+}
+
+/* Makes room for width columns at the cursor; returns where the line ends. */
+static int
+make_room(struct screen *s, int width)
+{
+	int right = cursor_right(s);
+
+	if (s->wrap || s->col + width > right) {
+		if (s->inner & INNER_WRAP) {
+			wrap_line(s);
+			right = cursor_right(s);
+		} else {
+			s->wrap = false;
+			s->col = right - width;
+		}
+	}
+	if (s->inner & INNER_INSERT)
+		grid_scroll(s->grid, s->row, s->col, s->row + 1, right, 0,
+		    -width, text_blank(s), false);
+	return right;
+}
+
+static void
+advance(struct screen *s, int width, int right)
+{
+	s->col += width;
+	if (s->col >= right) {
+		s->col = right - 1;
+		s->wrap = true;
+	}
+}
+
+static void
+combine(struct screen *s, uint32_t cp)
+{
+	int col = s->wrap ? s->col : s->col - 1;
+
+	if (col >= 0)
+		grid_combine(s->grid, s->row, col, cp);
+}
+
+void
+text_put(struct screen *s, uint32_t cp)
+{
+	int width, right;
+
+	/* C1 controls in UTF-8: no program means them, no terminal but xterm
+	 * obeys them. */
+	if (cp >= 0x80 && cp < 0xa0)
+		return;
+	cp = translate(s, cp);
+	width = width_of(cp);
+	if (width == 0) {
+		combine(s, cp);
+		return;
+	}
+	right = make_room(s, width);
+	grid_put(s->grid, s->row, s->col, cp, width, pen_index(s));
+	advance(s, width, right);
+	s->last = cp;
+}
+
+void
+text_ascii(struct screen *s, const uint8_t *p, size_t n)
+{
+	int right, run;
+
+	if (n > 0)
+		s->last = p[n - 1];
+	while (n > 0) {
+		right = make_room(s, 1);
+		run = right - s->col;
+		if ((size_t)run > n)
+			run = n;
+		if (s->inner & INNER_INSERT)
+			run = 1;
+		grid_put_ascii(s->grid, s->row, s->col, p, run, pen_index(s));
+		advance(s, run, right);
+		p += run;
+		n -= run;
+		/* Without wrapping only the last byte of the rest is seen. */
+		if (s->wrap && n > 1 && !(s->inner & INNER_WRAP)) {
+			p += n - 1;
+			n = 1;
+		}
+	}
+}
+
+void
+text_repeat(struct screen *s, int count)
+{
+	int max = s->rows * s->cols;
+	uint32_t cp = s->last;
+
+	if (cp == 0)
+		return;
+	/* A full screen of them looks like any larger number. */
+	if (count > max)
+		count = max;
+	while (count-- > 0) {
+		int width = width_of(cp), right = make_room(s, width);
+
+		grid_put(s->grid, s->row, s->col, cp, width, pen_index(s));
+		advance(s, width, right);
+	}
+}
