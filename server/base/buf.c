@@ -62,7 +62,8 @@ buf_reserve(struct buf *b, size_t n)
 		return NULL;
 	}
 	if (n > b->cap - b->len) {
-		cap = b->cap != 0 ? b->cap : BUF_FIRST;
+		cap = b->cap != 0 ? b->cap :
+		    b->max < BUF_FIRST ? b->max : BUF_FIRST;
 		while (cap - b->len < n)
 			cap = cap > b->max / 2 ? b->max : cap * 2;
 		if ((p = realloc(b->data, cap)) == NULL) {
