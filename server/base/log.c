@@ -138,7 +138,7 @@ log_line(int fd, const char *level, const char *text)
 		return;
 }
 
-static void
+static void __attribute__((format(printf, 2, 0)))
 log_va(const char *level, const char *fmt, va_list ap)
 {
 	char text[LOG_LINE_MAX];

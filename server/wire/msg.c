@@ -684,8 +684,8 @@ refusal_words(uint16_t code)
 		[R_EXISTS] = "a shell of that name exists",
 		[R_NO_SHELL] = "no such shell",
 		[R_ENDED] = "the shell has ended",
-		[R_UNKNOWN_OP] = "the operation is not known any more; its "
-		    "result is unknown",
+		[R_UNKNOWN_OP] =
+		    "the operation is known no more; its result is unknown",
 		[R_OTHER_AGENT] = "the workspace was recreated",
 		[R_LIMIT] = "a limit was reached",
 		[R_LOST] = "the shell is lost",

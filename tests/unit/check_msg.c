@@ -76,7 +76,8 @@ ROUND(attach, .flags = ATTACH_CREATE, .op = "op", .agent = "agent", .uid = 1,
     .lines = UINT64_MAX, .modes = 3, .rows = 4, .cols = 5,
     .workspace = S("local"), .shell = S("main"), .caps = blob,
     .caps_len = sizeof blob, .env = strings, .argv = strings)
-ROUND(attached, .uid = 1, .agent = "agent", .workspace = S("w"), .shell = S("s"))
+ROUND(attached, .uid = 1, .agent = "agent", .workspace = S("w"),
+    .shell = S("s"))
 ROUND(left, .why = LEFT_ENDED, .how = END_EXIT, .code = 3, .text = S("gone"))
 ROUND(wait, .kind = WAIT_TEXT, .armed = 1, .op = "op", .idle_ms = 1,
     .timeout_ms = 2, .workspace = S("w"), .shell = S("s"), .regex = S("[$#] $"))
