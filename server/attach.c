@@ -1,0 +1,765 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Attaching: which shell a client's terminal shows, from when to when, and
+ * whose size the shell has. A shell that is known is shown at once, from its
+ * mirror, also while the link is down; one that is not waits for the link, is
+ * made if that was asked, or is refused in words.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define NAMES_TRIED	5
+/* STARTED names a shell; its SHELL comes with it or was overtaken. */
+#define MADE_WAIT_MS	5000
+
+static void	 attach_try(struct attachment *);
+
+/* Keys and attaches in the order they came, of all clients. */
+static uint64_t	 attach_count;
+
+/* --- what a shell shows to whom ------------------------------------------ */
+
+static void
+attach_unshow(struct attachment *a)
+{
+	struct shell *sh = a->sh;
+
+	if (sh == NULL)
+		return;
+	a->sh = NULL;
+	TAILQ_REMOVE(&sh->atts, a, sh_entry);
+	sh->natts--;
+	if (sh->mirror != NULL)
+		mirror_looked_at(sh->mirror);
+	shell_size(sh);
+}
+
+static void
+attach_settled(struct attachment *a)
+{
+	if (a->pending)
+		msg_attach_free(&a->want);
+	a->pending = false;
+	a->want_uid = 0;
+	a->asked = false;
+	a->tries = 0;
+	if (a->relay != NULL) {
+		a->relay->att = NULL;
+		relay_cancel(a->relay);
+		a->relay = NULL;
+	}
+}
+
+void
+attach_free(struct attachment *a)
+{
+	if (a == NULL)
+		return;
+	attach_settled(a);
+	attach_unshow(a);
+	TAILQ_REMOVE(&a->server->atts, a, entry);
+	if (a->client->att == a)
+		a->client->att = NULL;
+	picture_clear(a);
+	server_later(a->server);
+	free(a);
+}
+
+/* The attachment is over: last picture, LEFT, and it is freed. */
+static void
+attach_leave(struct attachment *a, enum left_why why, uint8_t how,
+    uint32_t code, const char *text)
+{
+	struct msg_left m;
+	struct buf b;
+
+	picture_leave(a);
+	memset(&m, 0, sizeof m);
+	m.why = (uint8_t)why;
+	m.how = how;
+	m.code = code;
+	m.text = xstrdup(text);
+	buf_init(&b, 65536);
+	msg_left_put(&b, &m);
+	/* Of the pictures' class: it must not overtake the last one. */
+	sclient_send_buf(a->client, CONN_KEYS, F_LEFT, a->channel, &b);
+	buf_free(&b);
+	free(m.text);
+	attach_free(a);
+}
+
+static void
+attach_tell(struct attachment *a)
+{
+	struct msg_attached m;
+	struct buf b;
+
+	memset(&m, 0, sizeof m);
+	m.uid = a->sh->uid;
+	if (a->ws->agent_known)
+		memcpy(m.agent, a->ws->agent, MSG_ID);
+	m.workspace = a->ws->name;
+	m.shell = a->sh->name;
+	buf_init(&b, 65536);
+	msg_attached_put(&b, &m);
+	sclient_send_buf(a->client, CONN_KEYS, F_ATTACHED, a->channel, &b);
+	buf_free(&b);
+}
+
+static void
+attach_end_shown(struct attachment *a)
+{
+	struct shell *sh = a->sh;
+	struct sclient *c = a->client;
+	char *how = shell_how(sh);
+
+	if (!a->read_only) {
+		c->over_ws = sh->ws;
+		c->over_uid = sh->uid;
+	}
+	attach_leave(a, LEFT_ENDED, sh->how, sh->code, how);
+	free(how);
+}
+
+static void
+attach_show(struct attachment *a, struct shell *sh)
+{
+	struct screen *screen = sh->mirror->screen;
+
+	if (a->sh != sh) {
+		attach_unshow(a);
+		a->sh = sh;
+		TAILQ_INSERT_TAIL(&sh->atts, a, sh_entry);
+		sh->natts++;
+	}
+	if (!a->painted)
+		view_unknown(a->view, a->want.modes, a->want.lines);
+	else
+		view_unknown(a->view, a->modes, screen_lines(screen));
+	if (a->want.flags & ATTACH_OTHERS)
+		attach_evict(sh, a->client, "detached by another client");
+	a->order = ++attach_count;
+	attach_settled(a);
+	mirror_looked_at(sh->mirror);
+	shell_size(sh);
+	attach_tell(a);
+	a->dirty = a->echo = true;
+	a->sync_ms = 0;
+	picture_notice(a);
+	server_tick_on(a->server);
+	server_later(a->server);
+	if (sh->over)
+		attach_end_shown(a);
+}
+
+/* --- what it waits for ---------------------------------------------------- */
+
+/* It cannot be: the one shown before stays, else that was all. */
+static void __attribute__((format(printf, 3, 4)))
+attach_refuse(struct attachment *a, enum left_why why, const char *fmt, ...)
+{
+	va_list ap;
+	char text[1024];
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	attach_settled(a);
+	if (a->sh != NULL) {
+		attach_tell(a);
+		picture_flash(a, "%s", text);
+		return;
+	}
+	attach_leave(a, why, END_NONE, 0, text);
+}
+
+static bool
+attach_other_agent(const struct attachment *a, const uint8_t agent[MSG_ID])
+{
+	static const uint8_t zero[MSG_ID];
+
+	return a->ws->up && memcmp(agent, zero, MSG_ID) != 0 &&
+	    memcmp(agent, a->ws->agent, MSG_ID) != 0;
+}
+
+/* The shell n places after (before) the one named, those that can be shown. */
+static struct shell *
+attach_neighbour(struct workspace *w, const char *name, bool prev)
+{
+	struct shell *sh, *first = NULL, *last = NULL, *before = NULL;
+	struct shell *here = NULL, *after = NULL;
+
+	TAILQ_FOREACH(sh, &w->shells, entry) {
+		bool named = strcmp(sh->name, name) == 0;
+
+		if (!named && (sh->state != SHELL_RUNNING ||
+		    sh->mirror == NULL))
+			continue;
+		if (first == NULL)
+			first = sh;
+		if (here != NULL && after == NULL)
+			after = sh;
+		if (named && here == NULL) {
+			here = sh;
+			before = last;
+		}
+		last = sh;
+	}
+	if (prev)
+		return before != NULL ? before : last;
+	return after != NULL ? after : first;
+}
+
+static struct shell *
+attach_find(struct attachment *a)
+{
+	const struct msg_attach *m = &a->want;
+
+	if (a->want_uid != 0)
+		return shell_by_uid(a->ws, a->want_uid);
+	if (m->flags & ATTACH_AGAIN)
+		return shell_by_uid(a->ws, m->uid);
+	if (m->flags & ATTACH_FRESH)
+		return NULL;
+	if (m->flags & (ATTACH_NEXT | ATTACH_PREV))
+		return attach_neighbour(a->ws, m->shell,
+		    (m->flags & ATTACH_PREV) != 0);
+	return shell_by_name(a->ws, m->shell);
+}
+
+/* "1", "2", ...: the lowest that no shell here has. */
+static char *
+attach_fresh_name(struct workspace *w, unsigned int skip)
+{
+	unsigned int n;
+	char *name;
+
+	for (n = 1;; n++) {
+		name = xasprintf("%u", n);
+		if (shell_by_name(w, name) == NULL && skip-- == 0)
+			return name;
+		free(name);
+	}
+}
+
+static char **
+attach_env(const struct attachment *a, const char *shell)
+{
+	char **env, *const *from = a->want.env;
+	size_t i, n = from != NULL ? strv_len(from) : 0;
+	bool has = false;
+
+	env = xcalloc(n + 2, sizeof *env);
+	for (i = 0; i < n; i++) {
+		env[i] = xstrdup(from[i]);
+		if (strncmp(env[i], "DLMUX=", 6) == 0)
+			has = true;
+	}
+	if (!has || (a->want.flags & ATTACH_FRESH)) {
+		for (i = 0; i < n; i++)
+			if (strncmp(env[i], "DLMUX=", 6) == 0)
+				break;
+		free(env[i]);
+		env[i] = xasprintf("DLMUX=%s:%s", a->ws->name, shell);
+	}
+	return env;
+}
+
+static void
+attach_create(struct attachment *a)
+{
+	struct msg_attach *w = &a->want;
+	char *none[] = { NULL };
+	struct msg_open m;
+	bool fresh = (w->flags & ATTACH_FRESH) != 0;
+
+	if (a->asked && memcmp(a->asked_agent, a->ws->agent, MSG_ID) != 0) {
+		attach_refuse(a, LEFT_LOST, "%s was started anew while the "
+		    "shell was being made", a->ws->name);
+		return;
+	}
+	memset(&m, 0, sizeof m);
+	memcpy(m.op, w->op, MSG_ID);
+	memcpy(m.agent, a->ws->agent, MSG_ID);
+	m.kind = OP_NEW;
+	m.how = fresh ? 0 : NEW_OR_FIND;
+	m.probe = a->ws->probe;
+	m.rows = (uint16_t)a->rows;
+	m.cols = (uint16_t)a->cols;
+	m.shell = fresh ? attach_fresh_name(a->ws, a->tries) :
+	    xstrdup(w->shell);
+	m.cwd = xstrdup("");
+	m.env = attach_env(a, m.shell);
+	m.argv = w->argv != NULL ? w->argv : none;
+	a->asked = true;
+	memcpy(a->asked_agent, a->ws->agent, MSG_ID);
+	a->relay = relay_create(a->ws, a, &m);
+	free(m.shell);
+	free(m.cwd);
+	strv_free(m.env);
+}
+
+void
+attach_created(struct attachment *a, uint8_t type, const uint8_t *data,
+    size_t len)
+{
+	struct msg_started m;
+	struct rd r;
+	uint16_t code;
+	char *text;
+
+	a->relay = NULL;
+	if (type == 0)
+		return;		/* the link is lost: asked again by its id */
+	if (type == F_STARTED) {
+		if (msg_started_get(&m, data, len) == -1) {
+			attach_refuse(a, LEFT_REFUSED, "%s: a damaged answer",
+			    a->ws->name);
+			return;
+		}
+		a->want_uid = m.uid;
+		a->made_ms = clock_ms();
+		msg_started_free(&m);
+		workspace_changed(a->ws);
+		return;
+	}
+	rd_init(&r, data, len);
+	code = rd_u16(&r);
+	text = rd_str(&r, 4096);
+	if (code == R_EXISTS && (a->want.flags & ATTACH_FRESH) &&
+	    ++a->tries < NAMES_TRIED) {
+		random_bytes(a->want.op, MSG_ID);
+		workspace_changed(a->ws);
+	} else
+		attach_refuse(a, code == R_OTHER_AGENT || code == R_UNKNOWN_OP ?
+		    LEFT_LOST : LEFT_REFUSED, "%s: %s", a->ws->name,
+		    text != NULL && *text != '\0' ? text : refusal_words(code));
+	free(text);
+}
+
+/* There is no shell to show (yet). */
+static void
+attach_missing(struct attachment *a)
+{
+	struct workspace *w = a->ws;
+	struct msg_attach *m = &a->want;
+	const char *text;
+
+	if (!w->up) {
+		if (!workspace_unreachable(w) || ((m->flags & ATTACH_AGAIN) &&
+		    workspace_retrying(w)))
+			return;
+		text = workspace_text(w);
+		attach_refuse(a, LEFT_REFUSED, "%s: %s", w->name,
+		    *text != '\0' ? text : "not connected");
+		return;
+	}
+	if (a->relay != NULL || !w->ready)
+		return;
+	if (a->want_uid != 0) {
+		if (clock_ms() - a->made_ms > MADE_WAIT_MS)
+			attach_refuse(a, LEFT_LOST, "%s:%s is gone at once",
+			    w->name, m->shell);
+	} else if (m->flags & ATTACH_AGAIN)
+		attach_refuse(a, LEFT_LOST, attach_other_agent(a, m->agent) ?
+		    "%s:%s is lost: %s was started anew" :
+		    "%s:%s is gone: it ended or was dismissed while nobody "
+		    "here was connected to %s", w->name, m->shell, w->name);
+	else if (m->flags & (ATTACH_CREATE | ATTACH_FRESH))
+		attach_create(a);
+	else
+		attach_refuse(a, LEFT_REFUSED, "%s:%s: no such shell",
+		    w->name, m->shell);
+}
+
+static void
+attach_try(struct attachment *a)
+{
+	struct shell *sh;
+
+	if (!a->pending)
+		return;
+	if (a->asked && a->want_uid == 0) {
+		/* Being made; or the link went, and it is asked for again. */
+		if (a->relay == NULL && a->ws->up && a->ws->ready)
+			attach_create(a);
+		else if (a->relay == NULL)
+			attach_missing(a);
+		return;
+	}
+	if ((sh = attach_find(a)) == NULL) {
+		attach_missing(a);
+		return;
+	}
+	if (sh->state == SHELL_LOST) {
+		char *why = xstrdup(sh->lost_why != NULL ? sh->lost_why :
+		    "it is lost");
+
+		/* Told once: then the name is free again. */
+		shell_free(sh);
+		attach_refuse(a, LEFT_LOST, "%s", why);
+		free(why);
+		return;
+	}
+	if (shell_visible(sh))
+		attach_show(a, sh);
+	else if (sh->mirror != NULL && sh->mirror->begun &&
+	    clock_ms() - a->pending_ms > REPLAY_HOLD_MS)
+		attach_show(a, sh);	/* a long replay: better than nothing */
+	else if (!a->ws->up || sh->id == 0)
+		attach_missing(a);
+}
+
+/* --- frames --------------------------------------------------------------- */
+
+static void
+refuse_new(struct sclient *c, uint32_t channel, const char *text)
+{
+	struct msg_left m;
+	struct buf b;
+
+	memset(&m, 0, sizeof m);
+	m.why = LEFT_REFUSED;
+	m.text = xstrdup(text);
+	buf_init(&b, 65536);
+	msg_left_put(&b, &m);
+	sclient_send_buf(c, CONN_KEYS, F_LEFT, channel, &b);
+	buf_free(&b);
+	free(m.text);
+}
+
+static int
+clamp(int v, int min, int max)
+{
+	return v < min ? min : v > max ? max : v;
+}
+
+static bool
+attach_terminal(struct attachment *a, const struct msg_attach *m)
+{
+	struct caps *caps;
+
+	a->rows = clamp(m->rows != 0 ? m->rows : 24, SCREEN_ROWS_MIN,
+	    SCREEN_ROWS_MAX);
+	a->cols = clamp(m->cols != 0 ? m->cols : 80, SCREEN_COLS_MIN,
+	    SCREEN_COLS_MAX);
+	if (a->view != NULL) {
+		/* The terminal is the same as before. */
+		view_resize(a->view, a->rows, a->cols);
+		return true;
+	}
+	if ((caps = caps_get(m->caps, m->caps_len)) == NULL)
+		return false;
+	a->caps = caps;
+	a->view = view_new(caps, a->rows, a->cols);
+	return true;
+}
+
+static void
+on_attach(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
+{
+	struct attachment *a = c->att;
+	struct workspace *w;
+	struct msg_attach m;
+	char *cause = NULL;
+
+	if (msg_attach_get(&m, data, len) == -1) {
+		sclient_fail(c, R_ERROR, "an ATTACH is damaged");
+		return;
+	}
+	if (m.flags & ATTACH_READ_ONLY)
+		c->read_only = true;
+	if ((w = workspace_for(c, channel, m.workspace,
+	    &cause)) == NULL) {
+		refuse_new(c, channel, cause != NULL ? cause : "unknown");
+		goto out;
+	}
+	if (!shell_name_ok(m.shell) && !(m.flags & (ATTACH_FRESH |
+	    ATTACH_NEXT | ATTACH_PREV | ATTACH_AGAIN))) {
+		refuse_new(c, channel, "not a name for a shell");
+		goto out;
+	}
+	if (a == NULL) {
+		a = xcalloc(1, sizeof *a);
+		a->server = c->server;
+		a->client = c;
+		picture_init(a);
+		TAILQ_INSERT_TAIL(&c->server->atts, a, entry);
+		c->att = a;
+	}
+	a->channel = channel;
+	if (!attach_terminal(a, &m)) {
+		attach_free(a);
+		refuse_new(c, channel, "the terminal's description is damaged");
+		goto out;
+	}
+	attach_settled(a);
+	if (a->sh != NULL && a->ws != w)
+		attach_unshow(a);
+	a->ws = w;
+	a->read_only = c->read_only;
+	a->passive = (m.flags & ATTACH_PASSIVE) != 0;
+	a->want = m;
+	a->pending = true;
+	a->pending_ms = clock_ms();
+	server_tick_on(a->server);
+	attach_try(a);
+	return;		/* m is the attachment's */
+out:
+	free(cause);
+	msg_attach_free(&m);
+}
+
+static void
+on_resize(struct attachment *a, const uint8_t *data, size_t len)
+{
+	struct rd r;
+	int rows, cols;
+
+	rd_init(&r, data, len);
+	rows = rd_u16(&r);
+	cols = rd_u16(&r);
+	if (!rd_end(&r)) {
+		sclient_fail(a->client, R_ERROR, "a RESIZE is damaged");
+		return;
+	}
+	a->rows = clamp(rows, SCREEN_ROWS_MIN, SCREEN_ROWS_MAX);
+	a->cols = clamp(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX);
+	view_resize(a->view, a->rows, a->cols);
+	a->dirty = true;
+	if (a->sh != NULL)
+		shell_size(a->sh);
+	server_later(a->server);
+}
+
+void
+attach_frame(struct sclient *c, uint8_t type, uint32_t channel,
+    const uint8_t *data, size_t len)
+{
+	struct attachment *a = c->att;
+	struct rd r;
+	uint32_t number;
+
+	if (type == F_ATTACH) {
+		on_attach(c, channel, data, len);
+		return;
+	}
+	/* They may cross our LEFT. */
+	if (a == NULL || a->view == NULL)
+		return;
+	rd_init(&r, data, len);
+	switch (type) {
+	case F_SHOWN:
+		number = rd_u32(&r);
+		/* One of an earlier attachment may still come in. */
+		if (!rd_end(&r) || a->sent - number > a->sent - a->shown)
+			break;
+		a->shown = number;
+		server_later(c->server);
+		break;
+	case F_RESIZE:
+		on_resize(a, data, len);
+		break;
+	case F_OVERLAY:
+		picture_help(a, rd_u8(&r) == 1);
+		break;
+	case F_DETACH:
+		attach_leave(a, LEFT_DETACHED, END_NONE, 0, "detached");
+		break;
+	}
+}
+
+/* --- what others bring about ---------------------------------------------- */
+
+/* All (of one workspace) try again. One that comes to be shown may evict
+ * others, the next in the list among them: so each round starts anew. */
+static void
+attach_all_try(struct server *s, struct workspace *w)
+{
+	static unsigned int round;
+	struct attachment *a;
+
+	round++;
+again:
+	TAILQ_FOREACH(a, &s->atts, entry) {
+		if (a->round == round || (w != NULL && a->ws != w))
+			continue;
+		a->round = round;
+		picture_notice(a);
+		attach_try(a);
+		goto again;
+	}
+}
+
+void
+attach_retry(struct workspace *w)
+{
+	attach_all_try(w->server, w);
+}
+
+void
+attach_settle(struct server *s)
+{
+	struct attachment *a;
+
+	TAILQ_FOREACH(a, &s->atts, entry) {
+		if (a->sh != NULL && a->sh->mirror != NULL &&
+		    a->sh->mirror->lost_bytes != 0) {
+			struct attachment *o;
+			uint64_t n = a->sh->mirror->lost_bytes;
+
+			a->sh->mirror->lost_bytes = 0;
+			TAILQ_FOREACH(o, &a->sh->atts, sh_entry)
+				picture_flash(o, "%llu bytes of output were "
+				    "lost", (unsigned long long)n);
+		}
+		picture_settle(a);
+	}
+}
+
+void
+attach_tick(struct server *s)
+{
+	attach_all_try(s, NULL);
+}
+
+void
+attach_typed(struct sclient *c)
+{
+	struct attachment *a = c->att;
+
+	if (a == NULL || a->sh == NULL)
+		return;
+	a->echo = true;
+	if (a->order != attach_count) {
+		a->order = ++attach_count;
+		shell_size(a->sh);
+	}
+}
+
+void
+attach_bell(struct shell *sh)
+{
+	struct attachment *a;
+
+	TAILQ_FOREACH(a, &sh->atts, sh_entry) {
+		view_bell(a->view);
+		a->dirty = true;
+	}
+}
+
+void
+attach_clipboard(struct shell *sh, const char *sel, const char *b64, size_t len)
+{
+	struct attachment *a;
+
+	TAILQ_FOREACH(a, &sh->atts, sh_entry) {
+		view_clipboard(a->view, sel, b64, len);
+		a->dirty = true;
+	}
+}
+
+void
+attach_over(struct shell *sh)
+{
+	struct attachment *a, *next;
+
+	TAILQ_FOREACH_SAFE(a, &sh->atts, sh_entry, next) {
+		if (a->pending)
+			attach_unshow(a);	/* on its way elsewhere */
+		else
+			attach_end_shown(a);
+	}
+}
+
+void
+attach_lost(struct shell *sh, const char *why)
+{
+	struct attachment *a, *next;
+
+	TAILQ_FOREACH_SAFE(a, &sh->atts, sh_entry, next) {
+		if (a->pending)
+			attach_unshow(a);
+		else
+			attach_leave(a, LEFT_LOST, END_NONE, 0, why);
+	}
+}
+
+unsigned int
+attach_evict(struct shell *sh, const struct sclient *except, const char *text)
+{
+	struct attachment *a, *next;
+	unsigned int n = 0;
+
+	TAILQ_FOREACH_SAFE(a, &sh->atts, sh_entry, next) {
+		if (a->client == except)
+			continue;
+		attach_leave(a, LEFT_EVICTED, END_NONE, 0, text);
+		n++;
+	}
+	return n;
+}
+
+void
+attach_stop(struct server *s, bool restart)
+{
+	struct attachment *a, *next;
+	struct sclient *c, *cnext;
+	struct buf b;
+
+	if (!restart)
+		TAILQ_FOREACH_SAFE(a, &s->atts, entry, next)
+			attach_leave(a, LEFT_STOPPED, END_NONE, 0,
+			    "the server was stopped; shells go on running");
+	TAILQ_FOREACH_SAFE(c, &s->clients, entry, cnext) {
+		buf_init(&b, 256);
+		buf_str(&b, restart ? "restart" : "stop");
+		sclient_send_buf(c, CONN_KEYS, F_BYE, 0, &b);
+		buf_free(&b);
+		sclient_finish(c);
+	}
+}
+
+bool
+attach_size(const struct shell *sh, uint16_t *rows, uint16_t *cols)
+{
+	const struct attachment *a, *best = NULL;
+
+	TAILQ_FOREACH(a, &sh->atts, sh_entry)
+		if (!a->passive && !a->read_only &&
+		    (best == NULL || a->order > best->order))
+			best = a;
+	if (best == NULL)
+		return false;
+	*rows = (uint16_t)best->rows;
+	*cols = (uint16_t)best->cols;
+	return true;
+}
+
+unsigned int
+attach_users(const struct workspace *w)
+{
+	const struct attachment *a;
+	unsigned int n = 0;
+
+	TAILQ_FOREACH(a, &w->server->atts, entry)
+		n += a->ws == w;
+	return n;
+}
+
+void
+attach_workspace_gone(struct workspace *w, const char *why)
+{
+	struct attachment *a, *next;
+
+	TAILQ_FOREACH_SAFE(a, &w->server->atts, entry, next)
+		if (a->ws == w)
+			attach_leave(a, LEFT_STOPPED, END_NONE, 0, why);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * One attachment: a client's terminal and the shell it shows. attach.c decides
+ * which shell and for how long, picture.c what is sent when. Only these two
+ * include this.
+ */
+#ifndef DLMUX_SERVER_ATTACH_H
+#define DLMUX_SERVER_ATTACH_H
+
+#include "../term/caps.h"
+#include "../term/view.h"
+#include "inside.h"
+
+struct attachment {
+	TAILQ_ENTRY(attachment)	 entry;		/* of the server's */
+	TAILQ_ENTRY(attachment)	 sh_entry;	/* of those that show sh */
+	struct server		*server;
+	struct sclient		*client;
+	uint32_t		 channel;
+	struct workspace	*ws;
+	struct shell		*sh;		/* shown now, or NULL */
+
+	/* What was asked for and is not shown yet. */
+	bool			 pending;
+	struct msg_attach	 want;
+	uint64_t		 want_uid;	/* it was made: this one */
+	struct relay		*relay;		/* its creation under way */
+	bool			 asked;		/* an OPEN for it went out once */
+	uint8_t			 asked_agent[MSG_ID];	/* to this instance */
+	uint64_t		 pending_ms, made_ms;
+	unsigned int		 round;		/* of the last try */
+	unsigned int		 tries;		/* names tried for a FRESH one */
+
+	struct caps		*caps;
+	struct view		*view;
+	int			 rows, cols;
+	bool			 read_only, passive;
+	uint64_t		 order;		/* of the last key or attach */
+
+	uint32_t		 modes;		/* of the last picture */
+	uint32_t		 sent, shown;	/* picture numbers */
+	uint64_t		 serial;	/* of the screen, as sent */
+	bool			 dirty;		/* something else changed */
+	bool			 echo;		/* a key was typed: no waiting */
+	bool			 painted;	/* a picture was ever sent */
+	uint64_t		 frame_ms, sync_ms;
+	struct event		*frame_ev;
+	char			 notice[256];	/* as set in the view */
+	char			*flash;		/* a passing one */
+	uint64_t		 flash_ms;	/* until then */
+};
+
+/* picture.c */
+void	 picture_init(struct attachment *);
+void	 picture_clear(struct attachment *);
+/* Brings the terminal up to the screen now, if it may. */
+void	 picture_settle(struct attachment *);
+/* The last one: drawn whatever is on its way, then the terminal undone. */
+void	 picture_leave(struct attachment *);
+/* Sets the notice that is due, or takes it away. */
+void	 picture_notice(struct attachment *);
+void	 picture_flash(struct attachment *, const char *, ...)
+	    __attribute__((format(printf, 2, 3)));
+void	 picture_help(struct attachment *, bool);
+
+#endif

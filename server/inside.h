@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What the server's files know of one another. Nothing outside this folder
+ * includes it.
+ *
+ * Who owns what: the server owns workspaces and clients; a workspace owns its
+ * link, its shells and its relays; a shell owns its mirror; a client owns its
+ * channels and its attachment; requests belong to their client. Callbacks of
+ * links and connections set flags and call server_later(); pictures, waits,
+ * credits and clean-up are done once at the end of the pass.
+ */
+#ifndef DLMUX_SERVER_INSIDE_H
+#define DLMUX_SERVER_INSIDE_H
+
+#include <sys/types.h>
+#include <sys/queue.h>
+
+#include <event2/event.h>
+
+#include "base/buf.h"
+#include "base/conf.h"
+#include "base/limits.h"
+#include "base/place.h"
+#include "link/link.h"
+#include "link/target.h"
+#include "wire/conn.h"
+#include "wire/msg.h"
+#include "../term/screen.h"
+
+#ifndef DLMUX_VERSION
+#define DLMUX_VERSION "1.0-dev"
+#endif
+
+#ifndef TAILQ_FOREACH_SAFE
+#define TAILQ_FOREACH_SAFE(var, head, field, next)			\
+	for ((var) = TAILQ_FIRST(head);					\
+	    (var) != NULL && ((next) = TAILQ_NEXT(var, field), 1);	\
+	    (var) = (next))
+#endif
+#ifndef LIST_FOREACH_SAFE
+#define LIST_FOREACH_SAFE(var, head, field, next)			\
+	for ((var) = LIST_FIRST(head);					\
+	    (var) != NULL && ((next) = LIST_NEXT(var, field), 1);	\
+	    (var) = (next))
+#endif
+
+struct attachment;
+struct chan;
+struct sclient;
+struct request;
+
+TAILQ_HEAD(attachments, attachment);
+TAILQ_HEAD(requests, request);
+
+/* --- server.c ----------------------------------------------------------- */
+
+struct server {
+	struct event_base	*base;
+	const struct place	*place;
+	struct conf		*conf;		/* the last one that parsed */
+	uint8_t			 id[MSG_ID];
+	uint64_t		 started_ms;	/* clock_ms() */
+	TAILQ_HEAD(, workspace)	 workspaces;
+	unsigned int		 nworkspaces;
+	TAILQ_HEAD(, sclient)	 clients;
+	unsigned int		 nclients;
+	uint32_t		 client_number;
+	struct requests		 requests;	/* not answered yet */
+	struct attachments	 atts;
+	int			 lock_fd, listen_fd;
+	struct event		*listen_ev, *again_ev, *pass_ev, *tick_ev;
+	struct event		*state_ev, *term_ev, *int_ev, *hup_ev;
+	struct event		*stop_ev;
+	bool			 pass_due, reap, stopping;
+	bool			 state_failed;	/* the state file's last write */
+};
+
+/* The end of this pass has work. */
+void	 server_later(struct server *);
+/* A descriptor became free: accepting may go on. */
+void	 server_accept_again(struct server *);
+/* Says good-bye to everybody and ends the loop soon. restart: clients come
+ * back by themselves. */
+void	 server_stop(struct server *, bool restart);
+/* Reads the config again: NULL and *cause if it does not parse. The result is
+ * the server's. */
+const struct conf *server_conf(struct server *, char **cause);
+const char *server_prefix(const struct server *);
+void	 server_tick_on(struct server *);
+
+/* --- workspace.c -------------------------------------------------------- */
+
+#define RELAY_BUCKETS 64
+
+struct workspace {
+	TAILQ_ENTRY(workspace)	 entry;
+	struct server		*server;
+	char			*name;		/* canonical */
+	char			*reach;		/* as the user wrote it */
+	struct link		*link;		/* NULL until it was resolved */
+	char			*tries;		/* from the state file, for link */
+	uint8_t			 probe;
+	char			**send_env;
+	uint8_t			 agent[MSG_ID];	/* the newest instance seen */
+	bool			 agent_known;
+	char			*agent_version;
+	bool			 up, ready;	/* ready: all SHELLs were told */
+	bool			 changed;	/* pending ones try again */
+	bool			 refresh;	/* REFRESH when it comes up */
+	bool			 connecting, tried;	/* tried: in vain */
+	uint64_t		 down_ms;	/* clock_ms() since when no answer */
+	TAILQ_HEAD(, shell)	 shells;	/* oldest first */
+	unsigned int		 nshells;
+	LIST_HEAD(, relay)	 relays[RELAY_BUCKETS];
+	unsigned int		 nrelays;
+	uint32_t		 next_channel;
+	TAILQ_HEAD(, chan)	 chans;		/* that USEd it */
+	TAILQ_HEAD(, prompt)	 prompts;
+	uint64_t		 typed_ms;	/* clock_ms() of the last key */
+};
+
+/* Makes the record (a limit may refuse: NULL and *cause), link still NULL. */
+struct workspace *workspace_new(struct server *, const char *name,
+	    const char *reach, char **cause);
+void	 workspace_free(struct workspace *);
+/* By canonical name. */
+struct workspace *workspace_find(struct server *, const char *name);
+/* What a user wrote, resolved with the config and env, made if new, its link
+ * made or told of a changed target. Does not connect. */
+struct workspace *workspace_resolve(struct server *, const char *text,
+	    char *const *env, char **cause);
+/* What a user wrote, only if it is known already. */
+struct workspace *workspace_known(struct server *, const char *text);
+/* Of a request: what its channel USEd, else by name, connecting it with the
+ * environment it had. NULL and *cause. */
+struct workspace *workspace_for(struct sclient *, uint32_t channel,
+	    const char *name, char **cause);
+void	 workspace_connect(struct workspace *, char *const *env, bool prompt);
+void	 workspace_changed(struct workspace *);
+/* End of pass: what the link should know of who waits. */
+void	 workspace_settle(struct workspace *);
+enum link_state workspace_state(const struct workspace *);
+bool	 workspace_retrying(const struct workspace *);
+/* Whoever waits for it should be told no, with workspace_text(). */
+bool	 workspace_unreachable(const struct workspace *);
+const char *workspace_text(const struct workspace *);
+/* Tells one channel, or all that USEd it, the link's state. */
+void	 workspace_tell(struct workspace *, struct chan *);
+/* A REPLY of a client; false if no such prompt was its to answer. */
+bool	 workspace_reply(struct workspace *, struct chan *, uint32_t id, bool ok,
+	    const char *);
+void	 workspace_chan_gone(struct workspace *, struct chan *);
+
+/* --- shell.c ------------------------------------------------------------ */
+
+enum shell_state { SHELL_RUNNING, SHELL_ENDED, SHELL_REMEMBERED, SHELL_LOST };
+
+struct shell {
+	TAILQ_ENTRY(shell)	 entry;
+	struct workspace	*ws;
+	uint32_t		 id;	/* its channel on this link; 0: not told */
+	uint64_t		 uid;
+	char			*name, *command, *title;
+	enum shell_state	 state;
+	uint8_t			 how;
+	uint32_t		 code, pid;
+	char			*signal;
+	uint64_t		 created_ms, output_ms;	/* wall */
+	uint64_t		 end;	/* the ring's, as last told */
+	uint16_t		 rows, cols;
+	uint16_t		 wish_rows, wish_cols;	/* told on this link */
+	bool			 over;	/* ended, and all its output is here */
+	char			*lost_why;
+	struct mirror		*mirror;	/* NULL: nothing to show */
+	struct attachments	 atts;		/* that show it */
+	unsigned int		 natts;
+};
+
+struct shell *shell_new(struct workspace *, uint64_t uid, const char *name);
+/* Attached clients and waits must have been told before. */
+void	 shell_free(struct shell *);
+struct shell *shell_by_id(struct workspace *, uint32_t id);
+struct shell *shell_by_uid(struct workspace *, uint64_t uid);
+struct shell *shell_by_name(struct workspace *, const char *name);
+/* F_SHELL, F_GONE. False: damaged. */
+bool	 shell_told(struct workspace *, uint32_t id, const uint8_t *, size_t);
+void	 shell_gone(struct shell *, const char *why);
+/* The agent has told all: what it did not name is gone. */
+void	 shell_all_told(struct workspace *);
+void	 shell_link_down(struct workspace *);
+/* Another agent: everything here is lost. */
+void	 shell_all_lost(struct workspace *, const char *why);
+void	 shell_settle(struct shell *);		/* end of pass */
+void	 shell_dismiss(struct shell *);
+/* The size that its clients want, by policy, to the agent. */
+void	 shell_size(struct shell *);
+/* Is there a picture that is true as far as can be known? */
+bool	 shell_visible(const struct shell *);
+/* "its status was 3", "it was ended by signal KILL": for people; malloc'd. */
+char	*shell_how(const struct shell *);
+
+/* --- mirror.c ----------------------------------------------------------- */
+
+struct mirror {
+	struct shell	*shell;
+	struct screen	*screen;
+	bool		 begun;		/* something came: there is a picture */
+	bool		 watching;	/* on this link */
+	bool		 broken;	/* gave up on it */
+	bool		 muted;
+	uint8_t		 level;
+	uint64_t	 told;		/* last TAKEN */
+	uint64_t	 sync_to;	/* caught up from this offset on */
+	uint64_t	 mute_to;	/* replayed up to here */
+	uint64_t	 light_at, full_at;	/* offsets of the last checkpoints */
+	uint64_t	 light_ms, full_ms;	/* and clock_ms() of them */
+	uint64_t	 output_ms;	/* clock_ms() when the last byte came */
+	uint64_t	 lost_bytes;	/* GAPs not shown to anybody yet */
+	uint64_t	 resync_at;	/* offset at the last resync */
+	unsigned int	 resyncs;
+	struct event	*quiet_ev;
+};
+
+struct mirror *mirror_new(struct shell *);
+void	 mirror_free(struct mirror *);
+/* The link is up and told the shell: watch it from where we are. */
+void	 mirror_watch(struct mirror *);
+void	 mirror_link_down(struct mirror *);
+/* Level 2 while somebody looks. */
+void	 mirror_looked_at(struct mirror *);
+void	 mirror_message(struct mirror *, uint8_t type, const uint8_t *, size_t);
+void	 mirror_settle(struct mirror *);
+bool	 mirror_synced(const struct mirror *);
+
+/* --- sclient.c ---------------------------------------------------------- */
+
+struct sclient {
+	TAILQ_ENTRY(sclient)	 entry;
+	struct server		*server;
+	struct conn		*conn;		/* NULL: over, to be reaped */
+	uint32_t		 number;	/* for the log */
+	pid_t			 pid;
+	uint8_t			 role;		/* 0: no HELLO yet */
+	bool			 read_only;
+	bool			 asked;		/* askpass: question passed on */
+	struct workspace	*held;		/* not read: this link is full */
+	TAILQ_HEAD(, chan)	 chans;
+	unsigned int		 nchans, nrequests;
+	struct attachment	*att;
+	struct event		*hello_ev;
+	/* An ended shell that it was shown: dismissed when the client has
+	 * taken note (its next frame or its EOF), not before: a server that
+	 * dies in between must find the status again. */
+	struct workspace	*over_ws;
+	uint64_t		 over_uid;
+};
+
+/* A channel of a client that is about a workspace. */
+struct chan {
+	TAILQ_ENTRY(chan)	 entry;		/* of the client */
+	TAILQ_ENTRY(chan)	 ws_entry;
+	struct sclient		*client;
+	uint32_t		 number;
+	struct workspace	*ws;		/* NULL: USE failed */
+	uint8_t			 flags;		/* USE_* */
+	struct relay		*relay;		/* of its operation, or NULL */
+};
+
+void	 sclient_new(struct server *, int fd, pid_t pid);
+void	 sclient_reap(struct server *);
+/* Over: said why, logged; freed at the end of the pass. */
+void	 sclient_fail(struct sclient *, enum refusal, const char *, ...)
+	    __attribute__((format(printf, 3, 4)));
+void	 sclient_finish(struct sclient *);
+void	 sclient_send(struct sclient *, enum conn_class, uint8_t type,
+	    uint32_t channel, const void *, size_t);
+void	 sclient_send_buf(struct sclient *, enum conn_class, uint8_t type,
+	    uint32_t channel, struct buf *);
+void	 sclient_done(struct sclient *, uint32_t channel, enum refusal,
+	    uint32_t status, const char *, ...)
+	    __attribute__((format(printf, 5, 6)));
+struct chan *sclient_chan(struct sclient *, uint32_t number);
+/* It sent stream bytes for that link: not read on while the link's queue is
+ * long. sclient_release() lets those go on whose link has drained. */
+void	 sclient_hold(struct sclient *, struct workspace *);
+void	 sclient_release(struct workspace *);
+
+/* --- relay.c ------------------------------------------------------------ */
+
+/* One operation on a link: a client's, or one of our own (att). */
+struct relay {
+	LIST_ENTRY(relay)	 entry;
+	struct workspace	*ws;
+	uint32_t		 channel;	/* on the link */
+	struct chan		*chan;
+	struct attachment	*att;
+	uint8_t			 kind;		/* enum op_kind */
+	uint8_t			 op[MSG_ID];
+};
+
+/* Frames of a client on a channel. They drop the client if it broke a rule. */
+void	 relay_open(struct chan *, const uint8_t *, size_t);
+void	 relay_from_client(struct chan *, uint8_t type, const uint8_t *, size_t);
+void	 relay_from_agent(struct workspace *, uint8_t type, uint32_t channel,
+	    const uint8_t *, size_t);
+/* An OPEN NEW of our own for an attachment. */
+struct relay *relay_create(struct workspace *, struct attachment *,
+	    const struct msg_open *);
+void	 relay_free(struct relay *);		/* forgets it, says nothing */
+void	 relay_cancel(struct relay *);		/* CANCEL, then forgets it */
+void	 relay_link_down(struct workspace *);
+
+/* --- attach.c ----------------------------------------------------------- */
+
+void	 attach_frame(struct sclient *, uint8_t type, uint32_t channel,
+	    const uint8_t *, size_t);
+void	 attach_free(struct attachment *);	/* the connection is gone */
+void	 attach_retry(struct workspace *);
+void	 attach_settle(struct server *);
+void	 attach_tick(struct server *);
+void	 attach_typed(struct sclient *);
+void	 attach_bell(struct shell *);
+void	 attach_clipboard(struct shell *, const char *sel, const char *, size_t);
+void	 attach_over(struct shell *);
+void	 attach_lost(struct shell *, const char *why);
+unsigned int attach_evict(struct shell *, const struct sclient *except,
+	    const char *text);
+void	 attach_stop(struct server *, bool restart);
+/* STARTED or REFUSED for relay_create(). */
+void	 attach_created(struct attachment *, uint8_t type, const uint8_t *,
+	    size_t);
+/* The size policy: of whom of those who show the shell. False: nobody's. */
+bool	 attach_size(const struct shell *, uint16_t *rows, uint16_t *cols);
+/* The same for its workspace: is anybody attached or on the way? */
+unsigned int attach_users(const struct workspace *);
+void	 attach_workspace_gone(struct workspace *, const char *why);
+
+/* --- request.c, wait.c, capture.c, list.c ------------------------------- */
+
+enum request_kind { REQUEST_WAIT, REQUEST_CAPTURE, REQUEST_KEYS, REQUEST_END };
+
+struct request {
+	TAILQ_ENTRY(request)	 entry;
+	struct server		*server;
+	struct sclient		*client;
+	uint32_t		 channel;
+	enum request_kind	 kind;
+	struct workspace	*ws;	/* NULL: all (REQUEST_END) */
+	uint64_t		 uid;	/* the shell once found, else 0 */
+	char			*shell;
+	struct event		*deadline_ev;
+	struct wait		*wait;
+	uint8_t			 flags;		/* CAPTURE_* */
+	uint32_t		 history;
+	char			**keys;
+	/* REQUEST_END */
+	bool			 all, sent;
+	struct ending		*endings;	/* array */
+	size_t			 nendings, nleft;
+	struct buf		 missed;	/* who was not reached, for people */
+};
+
+/* A WAIT, CAPTURE, KEYS or ENDSHELL frame. */
+void	 request_frame(struct sclient *, uint8_t type, uint32_t channel,
+	    const uint8_t *, size_t);
+void	 request_free(struct request *);
+/* Tries again those about this workspace. */
+void	 request_retry(struct workspace *);
+void	 request_client_gone(struct sclient *);
+void	 request_workspace_gone(struct workspace *, const char *why);
+void	 request_shell_gone(struct shell *, const char *why, bool lost);
+unsigned int request_users(const struct workspace *);
+/* The shell that r is about. NULL: *wait true: not to be known yet; else
+ * answered by fail. */
+struct shell *request_shell(struct request *, bool *pending, enum refusal *,
+	    char **cause);
+
+bool	 wait_start(struct request *, const struct msg_wait *, char **cause);
+void	 wait_free(struct wait *);
+/* True: answered, the request may be freed. */
+bool	 wait_try(struct request *);
+void	 wait_mark(struct shell *, const uint8_t op[MSG_ID]);
+void	 wait_lost(struct request *, const char *why);
+void	 wait_timeout(struct request *);
+void	 wait_gone(struct request *, const struct shell *, const char *why);
+
+bool	 capture_try(struct request *);
+bool	 keys_try(struct request *);
+
+void	 list_all(struct sclient *, uint32_t channel);
+void	 list_status(struct sclient *, uint32_t channel);
+
+/* --- state.c ------------------------------------------------------------ */
+
+struct state_shell {
+	uint64_t uid, created_ms, output_ms;
+	uint8_t	 ended, how;
+	uint32_t code;
+	uint16_t rows, cols;
+	char	*name, *command, *title, *signal;
+};
+
+struct state_workspace {
+	char	*name, *reach, *tries;
+	uint8_t	 agent[MSG_ID];
+	struct state_shell *shells;
+	size_t	 nshells;
+};
+
+struct state {
+	uint8_t	 id[MSG_ID];
+	struct state_workspace *ws;
+	size_t	 nws;
+};
+
+void	 state_put(struct buf *, const struct state *);
+int	 state_get(struct state *, const void *, size_t);	/* -1: damaged */
+void	 state_clear(struct state *);
+/* 0; 1: there was none; -1: damaged, set aside, *cause says where. */
+int	 state_read(struct state *, const char *path, char **cause);
+/* Whole or not at all; no fsync: the file is a memory aid, and a slow disk
+ * must not stop the loop. -1 and errno. */
+int	 state_write(const struct state *, const char *path);
+
+void	 state_load(struct server *);		/* at start */
+void	 state_later(struct server *);		/* something changed */
+void	 state_save(struct server *);		/* now */
+
+#endif

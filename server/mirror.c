@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A shell's mirror: its output, parsed here into a screen. The stream's
+ * offsets are the law: what lies before ours is skipped, what does not join on
+ * makes us ask anew. In return the agent gets checkpoints, the answers to
+ * programs' questions, and word of how far we are.
+ *
+ * Parsing happens as messages come: a connection is read at most
+ * CONN_READ_MAX bytes a pass, so a flood costs the others one such slice.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hook.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "inside.h"
+
+#define LIGHT_GAP_MS	50
+#define FULL_GAP_MS	1000
+
+static void	 mirror_resync(struct mirror *, const char *);
+
+/* --- what the screen says ------------------------------------------------ */
+
+static void
+mirror_answer(uint64_t offset, const void *data, size_t len, void *arg)
+{
+	struct mirror *m = arg;
+	struct shell *sh = m->shell;
+	struct buf b;
+
+	if (!m->watching || sh->id == 0)
+		return;
+	buf_init(&b, 65536);
+	buf_u64(&b, offset);
+	buf_put(&b, data, len);
+	if (buf_ok(&b))
+		link_send_buf(sh->ws->link, CONN_KEYS, F_ANSWER, sh->id, &b);
+	buf_free(&b);
+}
+
+static void
+mirror_bell(void *arg)
+{
+	struct mirror *m = arg;
+
+	attach_bell(m->shell);
+}
+
+static void
+mirror_clipboard(const char *sel, const char *b64, size_t len, void *arg)
+{
+	struct mirror *m = arg;
+
+	attach_clipboard(m->shell, sel, b64, len);
+}
+
+/* --- life ---------------------------------------------------------------- */
+
+static void
+mirror_quiet(int fd, short what, void *arg)
+{
+	struct mirror *m = arg;
+
+	(void)fd;
+	(void)what;
+	server_later(m->shell->ws->server);
+}
+
+struct mirror *
+mirror_new(struct shell *sh)
+{
+	struct server *s = sh->ws->server;
+	struct mirror *m = xcalloc(1, sizeof *m);
+	struct screen_cb cb;
+	struct screen_limits limits;
+
+	memset(&cb, 0, sizeof cb);
+	cb.answer = mirror_answer;
+	cb.bell = mirror_bell;
+	cb.clipboard = mirror_clipboard;
+	cb.arg = m;
+	limits.history_lines = s->conf != NULL && s->conf->history_lines > 0 ?
+	    (size_t)s->conf->history_lines : 10000;
+	limits.history_bytes = MIRROR_HISTORY_BYTES;
+	m->shell = sh;
+	m->screen = screen_new(sh->rows, sh->cols, &limits, &cb);
+	m->quiet_ev = evtimer_new(s->base, mirror_quiet, m);
+	return m;
+}
+
+void
+mirror_free(struct mirror *m)
+{
+	if (m == NULL)
+		return;
+	event_free(m->quiet_ev);
+	screen_free(m->screen);
+	free(m);
+}
+
+bool
+mirror_synced(const struct mirror *m)
+{
+	return m->begun && screen_offset(m->screen) >= m->sync_to;
+}
+
+/* --- towards the agent --------------------------------------------------- */
+
+static void
+mirror_send_watch(struct mirror *m)
+{
+	struct shell *sh = m->shell;
+	uint64_t from = m->begun ? screen_offset(m->screen) : 0;
+	struct buf b;
+
+	buf_init(&b, 64);
+	buf_u8(&b, m->level);
+	buf_u8(&b, m->begun);
+	buf_u64(&b, from);
+	buf_u64(&b, (m->begun ? from : sh->end) + WATCH_WINDOW);
+	link_send_buf(sh->ws->link, CONN_CONTROL, F_WATCH, sh->id, &b);
+	buf_free(&b);
+	m->told = from;
+}
+
+void
+mirror_watch(struct mirror *m)
+{
+	struct shell *sh = m->shell;
+
+	if (sh->id == 0 || m->broken)
+		return;
+	m->watching = true;
+	m->level = sh->natts > 0 ? 2 : 1;
+	m->sync_to = sh->end;
+	if (!m->begun) {
+		/* All of it was seen by somebody before. */
+		m->mute_to = sh->end;
+	}
+	mirror_send_watch(m);
+}
+
+void
+mirror_looked_at(struct mirror *m)
+{
+	uint8_t level = m->shell->natts > 0 ? 2 : 1;
+
+	if (!m->watching || m->level == level)
+		return;
+	m->level = level;
+	mirror_send_watch(m);
+}
+
+void
+mirror_link_down(struct mirror *m)
+{
+	m->watching = false;
+	m->resyncs = 0;
+	/* What was told of a checkpoint in flight is not known: the next is
+	 * made anew. */
+	m->light_at = m->full_at = 0;
+}
+
+static void
+mirror_resync(struct mirror *m, const char *why)
+{
+	struct shell *sh = m->shell;
+	uint64_t at = screen_offset(m->screen);
+
+	log_warn("%s:%s: at offset %llu: %s", sh->ws->name, sh->name,
+	    (unsigned long long)at, why);
+	if (m->resyncs++ > 0 && m->resync_at == at &&
+	    m->resyncs > MIRROR_RESYNCS) {
+		log_warn("%s:%s: its stream cannot be followed", sh->ws->name,
+		    sh->name);
+		m->broken = true;
+		m->begun = true;	/* what is there is what there is */
+		m->sync_to = 0;
+		return;
+	}
+	m->resync_at = at;
+	m->begun = false;
+	mirror_send_watch(m);
+}
+
+static void
+mirror_checkpoint(struct mirror *m, enum checkpoint_kind kind)
+{
+	struct shell *sh = m->shell;
+	uint64_t at = screen_offset(m->screen);
+	struct buf b;
+
+	buf_init(&b, CHECKPOINT_MAX + 64);
+	buf_u64(&b, at);
+	buf_u8(&b, (uint8_t)kind);
+	buf_u16(&b, (uint16_t)screen_rows(m->screen));
+	buf_u16(&b, (uint16_t)screen_cols(m->screen));
+	screen_checkpoint(m->screen, kind, &b);
+	if (buf_ok(&b)) {
+		link_send_buf(sh->ws->link, CONN_BULK, F_CHECKPOINT, sh->id,
+		    &b);
+		HOOK("server-checkpoint");
+	}
+	buf_free(&b);
+	m->light_at = at;
+	m->light_ms = clock_ms();
+	if (kind == CHECKPOINT_FULL) {
+		m->full_at = at;
+		m->full_ms = m->light_ms;
+	}
+}
+
+static void
+mirror_keep(struct mirror *m)
+{
+	uint64_t at = screen_offset(m->screen), now = clock_ms();
+	struct timeval tv = { CHECKPOINT_QUIET_MS / 1000,
+	    (CHECKPOINT_QUIET_MS % 1000) * 1000 };
+	bool quiet;
+
+	if (!m->watching || !m->begun || m->broken || !mirror_synced(m))
+		return;
+	/* A link that is full has better things to carry. */
+	if (link_queued(m->shell->ws->link) > LINK_QUEUE_LOW)
+		return;
+	quiet = now - m->output_ms >= CHECKPOINT_QUIET_MS;
+	if ((at - m->full_at >= CHECKPOINT_FULL_EVERY &&
+	    now - m->full_ms >= FULL_GAP_MS) ||
+	    (quiet && at - m->full_at >= CHECKPOINT_FULL_QUIET))
+		mirror_checkpoint(m, CHECKPOINT_FULL);
+	else if (at - m->light_at >= CHECKPOINT_LIGHT_EVERY &&
+	    now - m->light_ms >= LIGHT_GAP_MS)
+		mirror_checkpoint(m, CHECKPOINT_LIGHT);
+	if (!quiet && at - m->full_at >= CHECKPOINT_FULL_QUIET &&
+	    !evtimer_pending(m->quiet_ev, NULL))
+		evtimer_add(m->quiet_ev, &tv);
+}
+
+void
+mirror_settle(struct mirror *m)
+{
+	struct shell *sh = m->shell;
+	uint64_t at;
+	struct buf b;
+
+	if (!m->watching || !m->begun)
+		return;
+	at = screen_offset(m->screen);
+	if (at != m->told) {
+		buf_init(&b, 64);
+		buf_u64(&b, at);
+		buf_u64(&b, at + WATCH_WINDOW);
+		link_send_buf(sh->ws->link, CONN_CONTROL, F_TAKEN, sh->id, &b);
+		buf_free(&b);
+		m->told = at;
+		mirror_keep(m);
+	} else if (at != m->full_at)
+		mirror_keep(m);
+}
+
+/* --- from the agent ------------------------------------------------------ */
+
+static void
+mirror_begin(struct mirror *m, uint64_t offset)
+{
+	m->begun = true;
+	if (offset < m->mute_to && !m->muted) {
+		screen_mute(m->screen, true);
+		m->muted = true;
+	}
+}
+
+static void
+mirror_write(struct mirror *m, const uint8_t *p, size_t len)
+{
+	uint64_t at = screen_offset(m->screen);
+	size_t n;
+
+	if (m->muted && at < m->mute_to) {
+		n = m->mute_to - at < len ? (size_t)(m->mute_to - at) : len;
+		screen_write(m->screen, p, n);
+		p += n;
+		len -= n;
+		at += n;
+	}
+	if (m->muted && at >= m->mute_to) {
+		screen_mute(m->screen, false);
+		m->muted = false;
+	}
+	if (len > 0)
+		screen_write(m->screen, p, len);
+	m->output_ms = clock_ms();
+	m->shell->output_ms = clock_wall_ms();
+	if (m->resyncs > 0 && screen_offset(m->screen) > m->resync_at)
+		m->resyncs = 0;
+}
+
+static void
+on_output(struct mirror *m, struct rd *r)
+{
+	uint64_t offset = rd_u64(r), at = screen_offset(m->screen);
+	const uint8_t *p;
+	size_t len;
+
+	p = rd_rest(r, &len);
+	if (r->failed || !m->begun)
+		return;
+	if (offset > at) {
+		mirror_resync(m, "output is missing");
+		return;
+	}
+	if (len <= at - offset)
+		return;
+	mirror_write(m, p + (at - offset), len - (size_t)(at - offset));
+}
+
+static void
+on_resized(struct mirror *m, struct rd *r)
+{
+	uint64_t offset = rd_u64(r), at = screen_offset(m->screen);
+	uint16_t rows = rd_u16(r), cols = rd_u16(r);
+
+	if (!rd_end(r))
+		return;
+	if (!m->begun) {
+		if (offset != 0)
+			return;
+		screen_reset(m->screen);
+		screen_set_offset(m->screen, 0);
+		at = 0;
+		mirror_begin(m, 0);
+	}
+	if (offset < at)
+		return;
+	if (offset > at) {
+		mirror_resync(m, "a resize lies ahead");
+		return;
+	}
+	screen_resize(m->screen, rows, cols);
+	m->shell->rows = rows;
+	m->shell->cols = cols;
+}
+
+static void
+on_checkpoint(struct mirror *m, struct rd *r)
+{
+	uint64_t offset = rd_u64(r);
+	uint16_t rows, cols;
+	const uint8_t *p;
+	size_t len;
+
+	(void)rd_u8(r);
+	rows = rd_u16(r);
+	cols = rd_u16(r);
+	p = rd_rest(r, &len);
+	if (r->failed)
+		return;
+	/* Asked for twice (the level changed before the first came). */
+	if (m->begun && offset < screen_offset(m->screen))
+		return;
+	if (screen_restore(m->screen, p, len) == -1) {
+		log_warn("%s:%s: a damaged checkpoint", m->shell->ws->name,
+		    m->shell->name);
+		screen_reset(m->screen);
+	}
+	screen_set_offset(m->screen, offset);
+	if (screen_rows(m->screen) != rows || screen_cols(m->screen) != cols)
+		screen_resize(m->screen, rows, cols);
+	m->light_at = offset;
+	m->shell->rows = rows;
+	m->shell->cols = cols;
+	mirror_begin(m, offset);
+	if (m->muted && offset >= m->mute_to) {
+		screen_mute(m->screen, false);
+		m->muted = false;
+	}
+}
+
+static void
+on_gap(struct mirror *m, struct rd *r)
+{
+	uint64_t from = rd_u64(r), to = rd_u64(r);
+
+	if (!rd_end(r) || to < from || (m->begun &&
+	    to <= screen_offset(m->screen)))
+		return;
+	log_warn("%s:%s: output from %llu to %llu is lost",
+	    m->shell->ws->name, m->shell->name, (unsigned long long)from,
+	    (unsigned long long)to);
+	if (m->begun && from < screen_offset(m->screen))
+		from = screen_offset(m->screen);
+	if (m->begun)
+		m->lost_bytes += to - from;
+	screen_reset(m->screen);
+	screen_set_offset(m->screen, to);
+	mirror_begin(m, to);
+}
+
+static void
+on_mark(struct mirror *m, struct rd *r)
+{
+	const uint8_t *op;
+
+	(void)rd_u64(r);
+	op = rd_raw(r, MSG_ID);
+	if (op != NULL && rd_end(r))
+		wait_mark(m->shell, op);
+}
+
+void
+mirror_message(struct mirror *m, uint8_t type, const uint8_t *data, size_t len)
+{
+	struct rd r;
+
+	if (!m->watching || m->broken)
+		return;
+	rd_init(&r, data, len);
+	switch (type) {
+	case F_OUTPUT:
+		on_output(m, &r);
+		break;
+	case F_RESIZED:
+		on_resized(m, &r);
+		break;
+	case F_CHECKPOINT:
+		on_checkpoint(m, &r);
+		break;
+	case F_GAP:
+		on_gap(m, &r);
+		break;
+	case F_MARK:
+		on_mark(m, &r);
+		break;
+	}
+	server_later(m->shell->ws->server);
+}

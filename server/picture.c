@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * When an attached terminal gets which picture: at once after a key, at most
+ * every PICTURE_GAP_MS in a flood, not in the middle of a synchronized update,
+ * never more than PICTURE_FLIGHT unacknowledged. Whoever cannot keep up skips
+ * pictures and slows nobody. Here too: the notice over a picture that may be
+ * out of date, and the help.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach.h"
+#include "base/clock.h"
+#include "base/hook.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define PICTURE_HEADER 16	/* number, lines, modes */
+
+static void
+picture_due(int fd, short what, void *arg)
+{
+	struct attachment *a = arg;
+
+	(void)fd;
+	(void)what;
+	server_later(a->server);
+}
+
+void
+picture_init(struct attachment *a)
+{
+	a->frame_ev = evtimer_new(a->server->base, picture_due, a);
+}
+
+void
+picture_clear(struct attachment *a)
+{
+	if (a->frame_ev != NULL)
+		event_free(a->frame_ev);
+	free(a->flash);
+	view_free(a->view);
+	caps_free(a->caps);
+}
+
+static void
+picture_after(struct attachment *a, uint64_t ms)
+{
+	struct timeval tv = { (time_t)(ms / 1000),
+	    (suseconds_t)(ms % 1000) * 1000 };
+
+	if (!evtimer_pending(a->frame_ev, NULL))
+		evtimer_add(a->frame_ev, &tv);
+}
+
+static void
+put_u32(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v >> 24);
+	p[1] = (uint8_t)(v >> 16);
+	p[2] = (uint8_t)(v >> 8);
+	p[3] = (uint8_t)v;
+}
+
+static void
+picture_send(struct attachment *a, struct buf *b, const struct view_frame *f)
+{
+	put_u32(b->data, ++a->sent);
+	put_u32(b->data + 4, (uint32_t)(f->lines >> 32));
+	put_u32(b->data + 8, (uint32_t)f->lines);
+	put_u32(b->data + 12, f->modes);
+	a->modes = f->modes;
+	a->painted = true;
+	HOOK("server-frame");
+	sclient_send_buf(a->client, CONN_KEYS, F_PICTURE, a->channel, b);
+}
+
+static void
+picture_render(struct attachment *a, bool leave)
+{
+	struct screen *screen = a->sh != NULL && a->sh->mirror != NULL ?
+	    a->sh->mirror->screen : NULL;
+	struct view_frame f = { 0, a->modes };
+	struct buf b;
+
+	if (a->view == NULL)
+		return;
+	buf_init(&b, PICTURE_MAX);
+	if (buf_reserve(&b, PICTURE_HEADER) == NULL)
+		return;
+	b.len = PICTURE_HEADER;
+	if (screen != NULL) {
+		view_render(a->view, screen, &b, &f);
+		a->serial = screen_serial(screen);
+	}
+	if (leave) {
+		view_leave(a->view, &b);
+		f.modes = 0;
+	}
+	a->dirty = a->echo = false;
+	a->frame_ms = clock_ms();
+	if (!buf_ok(&b)) {
+		/* The next one starts from nothing, as this was not seen. */
+		log_warn("client %u: a picture of more than %u bytes",
+		    a->client->number, PICTURE_MAX);
+		view_unknown(a->view, a->modes, screen != NULL ?
+		    screen_lines(screen) : UINT64_MAX);
+	} else if (b.len > PICTURE_HEADER || !a->painted)
+		picture_send(a, &b, &f);
+	buf_free(&b);
+}
+
+/* Within a synchronized update? Held then, but not for ever. */
+static bool
+picture_held(struct attachment *a, uint64_t now)
+{
+	const struct screen *screen = a->sh->mirror->screen;
+
+	if (!(screen_modes(screen)->flags & MODE_SYNC)) {
+		a->sync_ms = 0;
+		return false;
+	}
+	if (a->sync_ms == 0)
+		a->sync_ms = now;
+	if (now - a->sync_ms >= SYNC_HOLD_MS) {
+		a->sync_ms = now;
+		return false;
+	}
+	picture_after(a, SYNC_HOLD_MS - (now - a->sync_ms));
+	return true;
+}
+
+void
+picture_settle(struct attachment *a)
+{
+	uint64_t now = clock_ms();
+
+	if (a->sh == NULL || a->sh->mirror == NULL || a->view == NULL)
+		return;
+	if (!a->dirty && screen_serial(a->sh->mirror->screen) == a->serial)
+		return;
+	/* SHOWN, or room on the socket, brings us back. */
+	if (a->sent - a->shown >= PICTURE_FLIGHT)
+		return;
+	if (a->painted && !a->echo && now - a->frame_ms < PICTURE_GAP_MS) {
+		picture_after(a, PICTURE_GAP_MS - (now - a->frame_ms));
+		return;
+	}
+	if (a->painted && picture_held(a, now))
+		return;
+	picture_render(a, false);
+}
+
+void
+picture_leave(struct attachment *a)
+{
+	if (!a->painted)
+		return;
+	view_overlay(a->view, NULL);
+	view_notice(a->view, NULL);
+	picture_render(a, true);
+}
+
+/* --- notices ------------------------------------------------------------- */
+
+static void
+notice_text(struct attachment *a, char *out, size_t max)
+{
+	struct workspace *w = a->ws;
+	const char *key = server_prefix(a->server), *text;
+	uint64_t now = clock_ms(), ms;
+
+	*out = '\0';
+	if (a->flash != NULL && now < a->flash_ms) {
+		snprintf(out, max, "%s", a->flash);
+		return;
+	}
+	if (a->sh == NULL || w == NULL || a->sh->over)
+		return;
+	if (w->up) {
+		bool busy = w->typed_ms != 0 &&
+		    now - w->typed_ms < TYPED_BUSY_MS;
+
+		ms = link_silent_ms(w->link);
+		if (ms > (busy ? PING_BUSY_MS : PING_IDLE_MS) + 2000)
+			snprintf(out, max, "%s: no answer for %llu s; %s d "
+			    "detaches", w->name,
+			    (unsigned long long)(ms / 1000), key);
+		return;
+	}
+	ms = w->down_ms != 0 ? now - w->down_ms : 0;
+	if (ms < NOTICE_AFTER_MS)
+		return;
+	if (workspace_retrying(w) || workspace_state(w) == LINK_CONNECTING) {
+		snprintf(out, max, "%s: no answer for %llu s, reconnecting; "
+		    "%s d detaches", w->name, (unsigned long long)(ms / 1000),
+		    key);
+		return;
+	}
+	text = workspace_text(w);
+	snprintf(out, max, "%s: %s; %s d detaches", w->name,
+	    *text != '\0' ? text : "not connected", key);
+}
+
+void
+picture_notice(struct attachment *a)
+{
+	char text[sizeof a->notice], clean[sizeof a->notice];
+
+	if (a->view == NULL)
+		return;
+	notice_text(a, text, sizeof text);
+	log_clean(clean, sizeof clean, text);
+	if (a->flash != NULL && clock_ms() >= a->flash_ms) {
+		free(a->flash);
+		a->flash = NULL;
+	}
+	if (strcmp(clean, a->notice) == 0)
+		return;
+	memcpy(a->notice, clean, sizeof a->notice);
+	view_notice(a->view, *clean != '\0' ? clean : NULL);
+	a->dirty = true;
+	server_later(a->server);
+}
+
+void
+picture_flash(struct attachment *a, const char *fmt, ...)
+{
+	va_list ap;
+	char text[256];
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	free(a->flash);
+	a->flash = xstrdup(text);
+	a->flash_ms = clock_ms() + NOTICE_FLASH_MS;
+	picture_notice(a);
+}
+
+void
+picture_help(struct attachment *a, bool on)
+{
+	const char *key = server_prefix(a->server);
+	const char *lines[10];
+	char name[256], self[80], after[80];
+
+	if (a->view == NULL)
+		return;
+	if (on) {
+		snprintf(name, sizeof name, "dlmux  %s:%s",
+		    a->ws != NULL ? a->ws->name : "", a->sh != NULL ?
+		    a->sh->name : "");
+		snprintf(after, sizeof after, "after %s:", key);
+		snprintf(self, sizeof self, "  %-5s  type %s itself", key, key);
+		lines[0] = name;
+		lines[1] = "";
+		lines[2] = after;
+		lines[3] = "  d      detach";
+		lines[4] = "  c      new shell";
+		lines[5] = "  n p    next, previous shell";
+		lines[6] = "  ?      this help";
+		lines[7] = self;
+		lines[8] = "any key puts this away";
+		lines[9] = NULL;
+	}
+	view_overlay(a->view, on ? lines : NULL);
+	a->dirty = true;
+	server_later(a->server);
+}

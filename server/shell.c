@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The records of a workspace's shells: what the agent tells of them, what is
+ * remembered of them while it cannot, and what became of them. Their screens
+ * are mirror.c's.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "inside.h"
+
+struct shell *
+shell_new(struct workspace *w, uint64_t uid, const char *name)
+{
+	struct shell *sh = xcalloc(1, sizeof *sh);
+
+	sh->ws = w;
+	sh->uid = uid;
+	sh->name = xstrdup(name);
+	sh->command = xstrdup("");
+	sh->title = xstrdup("");
+	sh->signal = xstrdup("");
+	sh->state = SHELL_REMEMBERED;
+	TAILQ_INIT(&sh->atts);
+	TAILQ_INSERT_TAIL(&w->shells, sh, entry);
+	w->nshells++;
+	return sh;
+}
+
+void
+shell_free(struct shell *sh)
+{
+	if (sh == NULL)
+		return;
+	request_shell_gone(sh, "the shell is gone", false);
+	attach_lost(sh, "the shell is gone");
+	mirror_free(sh->mirror);
+	TAILQ_REMOVE(&sh->ws->shells, sh, entry);
+	sh->ws->nshells--;
+	free(sh->lost_why);
+	free(sh->signal);
+	free(sh->title);
+	free(sh->command);
+	free(sh->name);
+	free(sh);
+}
+
+struct shell *
+shell_by_id(struct workspace *w, uint32_t id)
+{
+	struct shell *sh;
+
+	if (id == 0)
+		return NULL;
+	TAILQ_FOREACH(sh, &w->shells, entry)
+		if (sh->id == id)
+			return sh;
+	return NULL;
+}
+
+struct shell *
+shell_by_uid(struct workspace *w, uint64_t uid)
+{
+	struct shell *sh;
+
+	TAILQ_FOREACH(sh, &w->shells, entry)
+		if (sh->uid == uid)
+			return sh;
+	return NULL;
+}
+
+/* A live one before a lost one of the same name. */
+struct shell *
+shell_by_name(struct workspace *w, const char *name)
+{
+	struct shell *sh, *best = NULL;
+
+	TAILQ_FOREACH(sh, &w->shells, entry)
+		if (strcmp(sh->name, name) == 0 &&
+		    (best == NULL || sh->state < best->state))
+			best = sh;
+	return best;
+}
+
+bool
+shell_visible(const struct shell *sh)
+{
+	const struct mirror *m = sh->mirror;
+
+	if (m == NULL || !m->begun)
+		return false;
+	/* With nobody to ask, what was seen last is what there is. */
+	return !sh->ws->up || sh->id == 0 || mirror_synced(m);
+}
+
+char *
+shell_how(const struct shell *sh)
+{
+	switch (sh->how) {
+	case END_EXIT:
+		return xasprintf("it ended with status %u", sh->code);
+	case END_SIGNAL:
+		return xasprintf("it was ended by signal %s",
+		    *sh->signal != '\0' ? sh->signal : "?");
+	default:
+		return xstrdup("it ended; how is not known");
+	}
+}
+
+static void
+replace(char **p, const char *s)
+{
+	if (s == NULL)
+		s = "";
+	if (strcmp(*p, s) == 0)
+		return;
+	free(*p);
+	*p = xstrdup(s);
+}
+
+/* Oldest first: what "next" and "previous" mean, and ls's order. */
+static void
+shell_sort(struct shell *sh)
+{
+	struct workspace *w = sh->ws;
+	struct shell *o;
+
+	TAILQ_REMOVE(&w->shells, sh, entry);
+	TAILQ_FOREACH(o, &w->shells, entry)
+		if (o->created_ms > sh->created_ms)
+			break;
+	if (o != NULL)
+		TAILQ_INSERT_BEFORE(o, sh, entry);
+	else
+		TAILQ_INSERT_TAIL(&w->shells, sh, entry);
+}
+
+static void
+shell_no_more_lost(struct workspace *w, const char *name)
+{
+	struct shell *sh, *next;
+
+	TAILQ_FOREACH_SAFE(sh, &w->shells, entry, next)
+		if (sh->state == SHELL_LOST && strcmp(sh->name, name) == 0)
+			shell_free(sh);
+}
+
+bool
+shell_told(struct workspace *w, uint32_t id, const uint8_t *data, size_t len)
+{
+	struct msg_shell m;
+	struct shell *sh;
+	bool first = false;
+
+	if (msg_shell_get(&m, data, len) == -1)
+		return false;
+	sh = shell_by_uid(w, m.uid);
+	if (sh == NULL) {
+		/* The agent has its own limit; lost and remembered ones of
+		 * ours come on top. */
+		if (w->nshells >= SHELLS_MAX * 2) {
+			msg_shell_free(&m);
+			return true;
+		}
+		shell_no_more_lost(w, m.name);
+		sh = shell_new(w, m.uid, m.name);
+		first = true;
+	}
+	if (sh->id != id) {
+		sh->id = id;
+		sh->wish_rows = sh->wish_cols = 0;
+		first = true;
+	}
+	if (sh->state != SHELL_ENDED)
+		sh->state = m.ended ? SHELL_ENDED : SHELL_RUNNING;
+	sh->how = m.how;
+	sh->code = m.code;
+	sh->pid = m.pid;
+	sh->output_ms = m.output_ms;
+	sh->end = m.end;
+	sh->rows = m.rows;
+	sh->cols = m.cols;
+	replace(&sh->name, m.name);
+	replace(&sh->command, m.command);
+	replace(&sh->signal, m.signal);
+	if (sh->created_ms != m.created_ms) {
+		sh->created_ms = m.created_ms;
+		shell_sort(sh);
+	}
+	msg_shell_free(&m);
+	if (sh->mirror == NULL)
+		sh->mirror = mirror_new(sh);
+	if (first)
+		mirror_watch(sh->mirror);
+	if (sh->state == SHELL_ENDED && sh->mirror->sync_to < sh->end)
+		sh->mirror->sync_to = sh->end;
+	shell_size(sh);
+	state_later(w->server);
+	workspace_changed(w);
+	return true;
+}
+
+/* It has ended, and what it printed is on the screen. */
+static void
+shell_over(struct shell *sh)
+{
+	if (sh->over)
+		return;
+	sh->over = true;
+	log_info("%s:%s ended", sh->ws->name, sh->name);
+	request_retry(sh->ws);
+	attach_over(sh);
+	state_later(sh->ws->server);
+}
+
+void
+shell_settle(struct shell *sh)
+{
+	if (sh->mirror == NULL)
+		return;
+	mirror_settle(sh->mirror);
+	if (sh->state == SHELL_ENDED && !sh->over && sh->id != 0 &&
+	    (sh->mirror->broken || mirror_synced(sh->mirror)))
+		shell_over(sh);
+}
+
+void
+shell_gone(struct shell *sh, const char *why)
+{
+	struct workspace *w = sh->ws;
+	char *text;
+
+	/* Dismissed before all of its output was here: what is known of its
+	 * end still counts. */
+	if (sh->state == SHELL_ENDED)
+		shell_over(sh);
+	text = xasprintf("%s:%s is gone%s%s", w->name, sh->name,
+	    *why != '\0' ? ": " : "", why);
+	request_shell_gone(sh, text, false);
+	attach_lost(sh, text);
+	free(text);
+	shell_free(sh);
+	state_later(w->server);
+	workspace_changed(w);
+}
+
+void
+shell_all_told(struct workspace *w)
+{
+	struct shell *sh, *next;
+
+	TAILQ_FOREACH_SAFE(sh, &w->shells, entry, next)
+		if (sh->id == 0 && sh->state != SHELL_LOST)
+			shell_gone(sh, "it ended or was dismissed while "
+			    "nobody here was connected");
+}
+
+void
+shell_link_down(struct workspace *w)
+{
+	struct shell *sh;
+
+	TAILQ_FOREACH(sh, &w->shells, entry) {
+		sh->id = 0;
+		sh->wish_rows = sh->wish_cols = 0;
+		if (sh->mirror != NULL)
+			mirror_link_down(sh->mirror);
+	}
+}
+
+void
+shell_all_lost(struct workspace *w, const char *why)
+{
+	struct shell *sh, *next;
+
+	TAILQ_FOREACH_SAFE(sh, &w->shells, entry, next) {
+		if (sh->state == SHELL_LOST) {
+			/* Of an earlier instance still: told long enough. */
+			shell_free(sh);
+			continue;
+		}
+		sh->id = 0;
+		if (sh->state == SHELL_ENDED) {
+			shell_over(sh);
+			shell_free(sh);
+			continue;
+		}
+		sh->state = SHELL_LOST;
+		free(sh->lost_why);
+		sh->lost_why = xasprintf("%s:%s is lost: %s", w->name,
+		    sh->name, why);
+		request_shell_gone(sh, sh->lost_why, true);
+		attach_lost(sh, sh->lost_why);
+		mirror_free(sh->mirror);
+		sh->mirror = NULL;
+	}
+	state_later(w->server);
+}
+
+void
+shell_dismiss(struct shell *sh)
+{
+	if (sh->state == SHELL_LOST) {
+		shell_free(sh);
+		return;
+	}
+	if (sh->state != SHELL_ENDED || sh->id == 0 || !sh->ws->up)
+		return;
+	link_send(sh->ws->link, CONN_CONTROL, F_DISMISS, sh->id, NULL, 0);
+}
+
+void
+shell_size(struct shell *sh)
+{
+	uint16_t rows, cols;
+	struct buf b;
+
+	if (sh->id == 0 || !sh->ws->up || sh->state != SHELL_RUNNING ||
+	    !attach_size(sh, &rows, &cols))
+		return;
+	if (sh->wish_rows == rows && sh->wish_cols == cols)
+		return;
+	if (sh->wish_rows == 0 && sh->rows == rows && sh->cols == cols)
+		return;
+	sh->wish_rows = rows;
+	sh->wish_cols = cols;
+	buf_init(&b, 16);
+	buf_u16(&b, rows);
+	buf_u16(&b, cols);
+	link_send_buf(sh->ws->link, CONN_CONTROL, F_SIZE, sh->id, &b);
+	buf_free(&b);
+}

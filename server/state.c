@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The state file: what a new server can say before anybody reconnects. The
+ * server's id, the workspaces and how they are reached, the shells last seen,
+ * failed tries. It is a memory aid: damaged, it is set aside and said in the
+ * log, and nothing else is lost. No environment is in it: that may hold
+ * secrets.
+ *
+ *	"DLMUXST1"  id  u32 n workspaces  CRC-32C of all before
+ */
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "inside.h"
+
+#define STATE_MAGIC	"DLMUXST1"
+#define STATE_MAGIC_LEN	8
+
+/* --- bytes ---------------------------------------------------------------- */
+
+static void
+put_cut(struct buf *b, const char *s)
+{
+	size_t n = s != NULL ? strlen(s) : 0;
+
+	buf_bin(b, s, n < STATE_STRING_MAX ? n : STATE_STRING_MAX);
+}
+
+static void
+shell_put(struct buf *b, const struct state_shell *sh)
+{
+	buf_u64(b, sh->uid);
+	buf_u64(b, sh->created_ms);
+	buf_u64(b, sh->output_ms);
+	buf_u8(b, sh->ended);
+	buf_u8(b, sh->how);
+	buf_u32(b, sh->code);
+	buf_u16(b, sh->rows);
+	buf_u16(b, sh->cols);
+	put_cut(b, sh->name);
+	put_cut(b, sh->command);
+	put_cut(b, sh->title);
+	put_cut(b, sh->signal);
+}
+
+void
+state_put(struct buf *b, const struct state *st)
+{
+	size_t i, j;
+
+	buf_put(b, STATE_MAGIC, STATE_MAGIC_LEN);
+	buf_put(b, st->id, MSG_ID);
+	buf_u32(b, (uint32_t)st->nws);
+	for (i = 0; i < st->nws; i++) {
+		const struct state_workspace *w = &st->ws[i];
+
+		put_cut(b, w->name);
+		put_cut(b, w->reach);
+		put_cut(b, w->tries);
+		buf_put(b, w->agent, MSG_ID);
+		buf_u32(b, (uint32_t)w->nshells);
+		for (j = 0; j < w->nshells; j++)
+			shell_put(b, &w->shells[j]);
+	}
+	if (buf_ok(b))
+		buf_u32(b, crc32c(0, b->data, b->len));
+}
+
+static bool
+shell_get(struct rd *r, struct state_shell *sh)
+{
+	sh->uid = rd_u64(r);
+	sh->created_ms = rd_u64(r);
+	sh->output_ms = rd_u64(r);
+	sh->ended = rd_u8(r);
+	sh->how = rd_u8(r);
+	sh->code = rd_u32(r);
+	sh->rows = rd_u16(r);
+	sh->cols = rd_u16(r);
+	sh->name = rd_str(r, STATE_STRING_MAX);
+	sh->command = rd_str(r, STATE_STRING_MAX);
+	sh->title = rd_str(r, STATE_STRING_MAX);
+	sh->signal = rd_str(r, STATE_STRING_MAX);
+	return !r->failed && shell_name_ok(sh->name);
+}
+
+static bool
+workspace_get(struct rd *r, struct state_workspace *w)
+{
+	const uint8_t *id;
+	uint32_t i, n;
+
+	w->name = rd_str(r, STATE_STRING_MAX);
+	w->reach = rd_str(r, STATE_STRING_MAX);
+	w->tries = rd_str(r, STATE_STRING_MAX);
+	id = rd_raw(r, MSG_ID);
+	n = rd_u32(r);
+	if (r->failed || n > SHELLS_MAX * 2 || *w->name == '\0')
+		return false;
+	memcpy(w->agent, id, MSG_ID);
+	for (i = 0; i < n; i++) {
+		/* Grown as they come: a count costs its sender nothing. */
+		w->shells = xreallocarray(w->shells, i + 1,
+		    sizeof *w->shells);
+		memset(&w->shells[i], 0, sizeof *w->shells);
+		w->nshells = i + 1;
+		if (!shell_get(r, &w->shells[i]))
+			return false;
+	}
+	return true;
+}
+
+int
+state_get(struct state *st, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	struct rd r;
+	uint32_t i, n;
+
+	memset(st, 0, sizeof *st);
+	if (len < STATE_MAGIC_LEN + MSG_ID + 8 ||
+	    memcmp(p, STATE_MAGIC, STATE_MAGIC_LEN) != 0)
+		return -1;
+	rd_init(&r, p + len - 4, 4);
+	if (rd_u32(&r) != crc32c(0, p, len - 4))
+		return -1;
+	rd_init(&r, p + STATE_MAGIC_LEN, len - 4 - STATE_MAGIC_LEN);
+	memcpy(st->id, rd_raw(&r, MSG_ID), MSG_ID);
+	n = rd_u32(&r);
+	if (r.failed || n > WORKSPACES_MAX)
+		goto bad;
+	for (i = 0; i < n; i++) {
+		st->ws = xreallocarray(st->ws, i + 1, sizeof *st->ws);
+		memset(&st->ws[i], 0, sizeof *st->ws);
+		st->nws = i + 1;
+		if (!workspace_get(&r, &st->ws[i]))
+			goto bad;
+	}
+	if (!rd_end(&r))
+		goto bad;
+	return 0;
+bad:
+	state_clear(st);
+	return -1;
+}
+
+void
+state_clear(struct state *st)
+{
+	size_t i, j;
+
+	for (i = 0; i < st->nws; i++) {
+		struct state_workspace *w = &st->ws[i];
+
+		for (j = 0; j < w->nshells; j++) {
+			free(w->shells[j].name);
+			free(w->shells[j].command);
+			free(w->shells[j].title);
+			free(w->shells[j].signal);
+		}
+		free(w->shells);
+		free(w->name);
+		free(w->reach);
+		free(w->tries);
+	}
+	free(st->ws);
+	memset(st, 0, sizeof *st);
+}
+
+/* --- the file ------------------------------------------------------------- */
+
+int
+state_read(struct state *st, const char *path, char **cause)
+{
+	struct stat sb;
+	char *data = NULL, *aside;
+	ssize_t n;
+
+	memset(st, 0, sizeof *st);
+	if (lstat(path, &sb) == -1 && errno == ENOENT)
+		return 1;
+	n = fd_read_file(path, &data, STATE_FILE_MAX);
+	if (n >= 0 && state_get(st, data, (size_t)n) == 0) {
+		free(data);
+		return 0;
+	}
+	aside = xasprintf("%s.damaged", path);
+	if (rename(path, aside) == -1)
+		*cause = xasprintf("%s is damaged, and cannot be set aside: %s",
+		    path, strerror(errno));
+	else
+		*cause = xasprintf("%s is damaged; it was set aside as %s",
+		    path, aside);
+	free(aside);
+	free(data);
+	return -1;
+}
+
+int
+state_write(const struct state *st, const char *path)
+{
+	struct buf b;
+	char *tmp = NULL;
+	int fd = -1, result = -1, error;
+	size_t at = 0;
+	ssize_t n;
+
+	buf_init(&b, STATE_FILE_MAX);
+	state_put(&b, st);
+	if (!buf_ok(&b)) {
+		errno = EFBIG;
+		goto out;
+	}
+	tmp = xasprintf("%s.tmp", path);
+	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW |
+	    O_NONBLOCK, 0600);
+	if (fd == -1)
+		goto out;
+	while (at < b.len) {
+		n = write(fd, b.data + at, b.len - at);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			goto out;
+		at += (size_t)n;
+	}
+	if (close(fd) == -1) {
+		fd = -1;
+		goto out;
+	}
+	fd = -1;
+	result = rename(tmp, path);
+out:
+	error = errno;
+	if (fd != -1)
+		close(fd);
+	if (result == -1 && tmp != NULL)
+		(void)unlink(tmp);
+	free(tmp);
+	buf_free(&b);
+	errno = error;
+	return result;
+}
+
+/* --- the server's --------------------------------------------------------- */
+
+static char *
+word(const char *s)
+{
+	return xstrdup(s != NULL ? s : "");
+}
+
+static void
+shell_remember(struct state_shell *to, const struct shell *sh)
+{
+	memset(to, 0, sizeof *to);
+	to->uid = sh->uid;
+	to->created_ms = sh->created_ms;
+	to->output_ms = sh->output_ms;
+	to->ended = sh->state == SHELL_ENDED;
+	to->how = sh->how;
+	to->code = sh->code;
+	to->rows = sh->rows;
+	to->cols = sh->cols;
+	to->name = word(sh->name);
+	to->command = word(sh->command);
+	to->title = word(sh->mirror != NULL && sh->mirror->begun ?
+	    screen_title(sh->mirror->screen) : sh->title);
+	to->signal = word(sh->signal);
+}
+
+static void
+state_collect(struct server *s, struct state *st)
+{
+	const struct workspace *w;
+	const struct shell *sh;
+	struct state_workspace *to;
+
+	memset(st, 0, sizeof *st);
+	memcpy(st->id, s->id, MSG_ID);
+	if (s->nworkspaces == 0)
+		return;
+	st->ws = xcalloc(s->nworkspaces, sizeof *st->ws);
+	TAILQ_FOREACH(w, &s->workspaces, entry) {
+		to = &st->ws[st->nws++];
+		to->name = word(w->name);
+		to->reach = word(w->reach);
+		to->tries = w->link != NULL ? link_tries(w->link) :
+		    word(w->tries);
+		if (to->tries == NULL)
+			to->tries = word(NULL);
+		memcpy(to->agent, w->agent, MSG_ID);
+		if (w->nshells == 0)
+			continue;
+		to->shells = xcalloc(w->nshells, sizeof *to->shells);
+		TAILQ_FOREACH(sh, &w->shells, entry)
+			if (sh->state != SHELL_LOST)
+				shell_remember(&to->shells[to->nshells++], sh);
+	}
+}
+
+void
+state_save(struct server *s)
+{
+	struct state st;
+
+	state_collect(s, &st);
+	if (state_write(&st, s->place->state_file) == -1) {
+		if (!s->state_failed)
+			log_warn("%s: %s", s->place->state_file,
+			    strerror(errno));
+		s->state_failed = true;	/* said once, not twice a second */
+	} else
+		s->state_failed = false;
+	state_clear(&st);
+}
+
+static void
+state_due(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	state_save(arg);
+}
+
+void
+state_later(struct server *s)
+{
+	struct timeval tv = { STATE_DELAY_MS / 1000,
+	    (STATE_DELAY_MS % 1000) * 1000 };
+
+	if (s->stopping || s->state_ev == NULL)
+		return;
+	if (!evtimer_pending(s->state_ev, NULL))
+		evtimer_add(s->state_ev, &tv);
+}
+
+static void
+workspace_recall(struct server *s, const struct state_workspace *from)
+{
+	static const uint8_t zero[MSG_ID];
+	struct workspace *w;
+	struct shell *sh;
+	char *cause = NULL;
+	size_t i;
+
+	if ((w = workspace_new(s, from->name, from->reach, &cause)) == NULL) {
+		free(cause);
+		return;
+	}
+	w->tries = word(from->tries);
+	memcpy(w->agent, from->agent, MSG_ID);
+	w->agent_known = memcmp(w->agent, zero, MSG_ID) != 0;
+	for (i = 0; i < from->nshells; i++) {
+		const struct state_shell *o = &from->shells[i];
+
+		sh = shell_new(w, o->uid, o->name);
+		free(sh->command);
+		free(sh->title);
+		free(sh->signal);
+		sh->command = word(o->command);
+		sh->title = word(o->title);
+		sh->signal = word(o->signal);
+		sh->created_ms = o->created_ms;
+		sh->output_ms = o->output_ms;
+		sh->rows = o->rows;
+		sh->cols = o->cols;
+		sh->how = o->how;
+		sh->code = o->code;
+		if (o->ended)
+			sh->state = SHELL_ENDED;
+	}
+}
+
+void
+state_load(struct server *s)
+{
+	struct state st;
+	char *cause = NULL;
+	size_t i;
+
+	s->state_ev = evtimer_new(s->base, state_due, s);
+	if (state_read(&st, s->place->state_file, &cause) == 0) {
+		memcpy(s->id, st.id, MSG_ID);
+		for (i = 0; i < st.nws; i++)
+			workspace_recall(s, &st.ws[i]);
+		state_clear(&st);
+		return;
+	}
+	if (cause != NULL)
+		log_warn("%s", cause);
+	free(cause);
+	random_bytes(s->id, MSG_ID);
+	state_later(s);
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A workspace: how it is reached, its link and the link's state as clients see
+ * it, and the prompts of an ssh that belong to one of them. What a shell's
+ * stream means is mirror.c's, what an operation's bytes mean nobody's here.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "inside.h"
+
+struct prompt {
+	TAILQ_ENTRY(prompt)	 entry;
+	uint32_t		 id;
+	struct chan		*chan;
+};
+
+static void	 workspace_link_state(struct link *, enum link_state,
+		    const char *, const struct msg_hello *, void *);
+static void	 workspace_link_message(struct link *, uint8_t, uint32_t,
+		    const uint8_t *, size_t, void *);
+static void	 workspace_link_prompt(struct link *, uint32_t, bool,
+		    const char *, void *);
+static void	 workspace_link_room(struct link *, void *);
+
+static const struct link_cb workspace_cb = {
+	.state = workspace_link_state,
+	.message = workspace_link_message,
+	.room = workspace_link_room,
+	.prompt = workspace_link_prompt,
+};
+
+struct workspace *
+workspace_new(struct server *s, const char *name, const char *reach,
+    char **cause)
+{
+	struct workspace *w;
+	size_t i;
+
+	if (s->nworkspaces >= WORKSPACES_MAX) {
+		*cause = xasprintf("%s: more than %u workspaces are known",
+		    name, WORKSPACES_MAX);
+		return NULL;
+	}
+	w = xcalloc(1, sizeof *w);
+	w->server = s;
+	w->name = xstrdup(name);
+	w->reach = xstrdup(reach);
+	w->probe = PROBE_LOGIN;
+	TAILQ_INIT(&w->shells);
+	TAILQ_INIT(&w->chans);
+	TAILQ_INIT(&w->prompts);
+	for (i = 0; i < RELAY_BUCKETS; i++)
+		LIST_INIT(&w->relays[i]);
+	TAILQ_INSERT_TAIL(&s->workspaces, w, entry);
+	s->nworkspaces++;
+	return w;
+}
+
+void
+workspace_free(struct workspace *w)
+{
+	struct shell *sh;
+	struct chan *ch;
+	struct prompt *p;
+
+	if (w == NULL)
+		return;
+	w->up = false;
+	relay_link_down(w);
+	sclient_release(w);
+	request_workspace_gone(w, "the server ends");
+	attach_workspace_gone(w, "the server ends");
+	while ((p = TAILQ_FIRST(&w->prompts)) != NULL) {
+		TAILQ_REMOVE(&w->prompts, p, entry);
+		free(p);
+	}
+	while ((ch = TAILQ_FIRST(&w->chans)) != NULL) {
+		TAILQ_REMOVE(&w->chans, ch, ws_entry);
+		ch->ws = NULL;
+	}
+	while ((sh = TAILQ_FIRST(&w->shells)) != NULL)
+		shell_free(sh);
+	link_free(w->link);
+	TAILQ_REMOVE(&w->server->workspaces, w, entry);
+	w->server->nworkspaces--;
+	strv_free(w->send_env);
+	free(w->agent_version);
+	free(w->tries);
+	free(w->name);
+	free(w->reach);
+	free(w);
+}
+
+struct workspace *
+workspace_find(struct server *s, const char *name)
+{
+	struct workspace *w;
+
+	TAILQ_FOREACH(w, &s->workspaces, entry)
+		if (strcmp(w->name, name) == 0)
+			return w;
+	return NULL;
+}
+
+struct workspace *
+workspace_known(struct server *s, const char *text)
+{
+	struct workspace *w;
+	struct target t;
+	char *shell = NULL, *cause = NULL;
+
+	if ((w = workspace_find(s, text)) != NULL)
+		return w;
+	TAILQ_FOREACH(w, &s->workspaces, entry)
+		if (strcmp(w->reach, text) == 0)
+			return w;
+	if (target_parse(text, s->conf, NULL, false, &t, &shell,
+	    &cause) == 0) {
+		w = workspace_find(s, t.name);
+		target_clear(&t);
+	}
+	free(shell);
+	free(cause);
+	return w;
+}
+
+static char **
+strv_copy(char **v)
+{
+	char **out;
+	size_t i, n;
+
+	if (v == NULL)
+		return NULL;
+	n = strv_len(v);
+	out = xcalloc(n + 1, sizeof *out);
+	for (i = 0; i < n; i++)
+		out[i] = xstrdup(v[i]);
+	return out;
+}
+
+static void
+workspace_target(struct workspace *w, const struct target *t)
+{
+	struct server *s = w->server;
+	struct link_setup setup;
+
+	w->probe = t->probe;
+	strv_free(w->send_env);
+	w->send_env = strv_copy(t->send_env);
+	if (w->link != NULL) {
+		link_retarget(w->link, t);
+		return;
+	}
+	memset(&setup, 0, sizeof setup);
+	setup.base = s->base;
+	setup.place = s->place;
+	memcpy(setup.server_id, s->id, MSG_ID);
+	setup.role = ROLE_SERVER;
+	setup.cb = &workspace_cb;
+	setup.arg = w;
+	w->link = link_new(&setup, t);
+	if (w->tries != NULL)
+		link_set_tries(w->link, w->tries);
+}
+
+struct workspace *
+workspace_resolve(struct server *s, const char *text, char *const *env,
+    char **cause)
+{
+	const struct conf *conf;
+	struct workspace *w;
+	struct target t;
+	char *shell = NULL;
+
+	if (*text == '\0' || strlen(text) > WORKSPACE_NAME_MAX) {
+		*cause = xstrdup("no name of a workspace");
+		return NULL;
+	}
+	if ((conf = server_conf(s, cause)) == NULL)
+		return NULL;
+	if (target_parse(text, conf, env, true, &t, &shell, cause) == -1)
+		return NULL;
+	free(shell);
+	w = workspace_find(s, t.name);
+	if (w == NULL)
+		w = workspace_new(s, t.name, text, cause);
+	if (w != NULL)
+		workspace_target(w, &t);
+	target_clear(&t);
+	return w;
+}
+
+struct workspace *
+workspace_for(struct sclient *c, uint32_t channel, const char *name,
+    char **cause)
+{
+	struct chan *ch = sclient_chan(c, channel);
+	struct workspace *w;
+
+	if (ch != NULL && ch->ws != NULL)
+		return ch->ws;
+	w = workspace_known(c->server, name);
+	if (w == NULL || w->link == NULL)
+		w = workspace_resolve(c->server, name, NULL, cause);
+	if (w != NULL && !w->up)
+		workspace_connect(w, NULL, false);
+	return w;
+}
+
+void
+workspace_connect(struct workspace *w, char *const *env, bool prompt)
+{
+	if (w->link == NULL)
+		return;
+	link_want(w->link, true);
+	link_connect(w->link, env, prompt);
+}
+
+void
+workspace_changed(struct workspace *w)
+{
+	w->changed = true;
+	server_later(w->server);
+}
+
+enum link_state
+workspace_state(const struct workspace *w)
+{
+	return w->link != NULL ? link_state(w->link) : LINK_DOWN;
+}
+
+bool
+workspace_retrying(const struct workspace *w)
+{
+	return w->link != NULL && link_retrying(w->link);
+}
+
+bool
+workspace_unreachable(const struct workspace *w)
+{
+	switch (workspace_state(w)) {
+	case LINK_FAILED:
+		return true;
+	case LINK_DOWN:
+		return w->tried || !workspace_retrying(w);
+	default:
+		return false;
+	}
+}
+
+const char *
+workspace_text(const struct workspace *w)
+{
+	const char *t;
+
+	if (w->link == NULL)
+		return "not connected";
+	t = link_text(w->link);
+	return t != NULL ? t : "";
+}
+
+/* Who waits for the far side: its deadlines are shorter then, and a lost link
+ * is brought back. */
+void
+workspace_settle(struct workspace *w)
+{
+	struct chan *ch;
+	bool wanted, busy;
+
+	if (w->link == NULL)
+		return;
+	busy = w->nrelays > 0 || request_users(w) > 0 ||
+	    (w->typed_ms != 0 && clock_ms() - w->typed_ms < TYPED_BUSY_MS);
+	wanted = busy || attach_users(w) > 0;
+	TAILQ_FOREACH(ch, &w->chans, ws_entry)
+		if (!(ch->flags & USE_PASSIVE))
+			wanted = true;
+	link_busy(w->link, busy);
+	link_want(w->link, wanted);
+}
+
+/* --- what clients are told ---------------------------------------------- */
+
+void
+workspace_tell(struct workspace *w, struct chan *only)
+{
+	struct msg_link m;
+	struct chan *ch;
+	struct buf b;
+	char *none[] = { NULL };
+
+	memset(&m, 0, sizeof m);
+	m.state = (uint8_t)workspace_state(w);
+	if (m.state == LINK_UP && !w->up)
+		m.state = LINK_CONNECTING;
+	m.retry = workspace_retrying(w);
+	if (m.state == LINK_UP)
+		memcpy(m.agent, w->agent, MSG_ID);
+	if (w->link != NULL)
+		m.since_ms = clock_ms() - link_since_ms(w->link);
+	m.probe = w->probe;
+	m.workspace = w->name;
+	m.text = xstrdup(workspace_text(w));
+	m.send_env = w->send_env != NULL ? w->send_env : none;
+	buf_init(&b, OPEN_MAX_BYTES);
+	msg_link_put(&b, &m);
+	TAILQ_FOREACH(ch, &w->chans, ws_entry)
+		if (only == NULL || ch == only)
+			sclient_send(ch->client, CONN_CONTROL, F_LINK,
+			    ch->number, b.data, b.len);
+	buf_free(&b);
+	free(m.text);
+}
+
+void
+workspace_chan_gone(struct workspace *w, struct chan *ch)
+{
+	struct prompt *p, *next;
+
+	TAILQ_REMOVE(&w->chans, ch, ws_entry);
+	TAILQ_FOREACH_SAFE(p, &w->prompts, entry, next)
+		if (p->chan == ch) {
+			uint32_t id = p->id;
+
+			TAILQ_REMOVE(&w->prompts, p, entry);
+			free(p);
+			link_reply(w->link, id, false, "");
+		}
+	ch->ws = NULL;
+	server_later(w->server);
+}
+
+bool
+workspace_reply(struct workspace *w, struct chan *ch, uint32_t id, bool ok,
+    const char *text)
+{
+	struct prompt *p;
+
+	TAILQ_FOREACH(p, &w->prompts, entry)
+		if (p->id == id && p->chan == ch)
+			break;
+	if (p == NULL)
+		return false;
+	TAILQ_REMOVE(&w->prompts, p, entry);
+	free(p);
+	link_reply(w->link, id, ok, text);
+	return true;
+}
+
+static void
+workspace_link_prompt(struct link *link, uint32_t id, bool echo,
+    const char *text, void *arg)
+{
+	struct workspace *w = arg;
+	struct chan *ch, *to = NULL;
+	struct prompt *p;
+	struct buf b;
+
+	/* The newest that can be asked is who wanted the link last. */
+	TAILQ_FOREACH(ch, &w->chans, ws_entry)
+		if ((ch->flags & USE_MAY_PROMPT) && ch->client->conn != NULL)
+			to = ch;
+	if (to == NULL) {
+		link_reply(link, id, false, "");
+		return;
+	}
+	p = xcalloc(1, sizeof *p);
+	p->id = id;
+	p->chan = to;
+	TAILQ_INSERT_TAIL(&w->prompts, p, entry);
+	buf_init(&b, 65536);
+	buf_u32(&b, id);
+	buf_u8(&b, echo);
+	buf_str(&b, text);
+	sclient_send_buf(to->client, CONN_CONTROL, F_PROMPT, to->number, &b);
+	buf_free(&b);
+}
+
+/* --- the link ----------------------------------------------------------- */
+
+static void
+workspace_up(struct workspace *w, const struct msg_hello *agent)
+{
+	static const uint8_t zero[MSG_ID];
+	char *why;
+
+	if (agent == NULL)
+		return;
+	if (w->agent_known && memcmp(w->agent, agent->id, MSG_ID) != 0 &&
+	    memcmp(w->agent, zero, MSG_ID) != 0) {
+		why = xasprintf("%s was started anew: its earlier shells are "
+		    "lost", w->name);
+		log_warn("%s", why);
+		shell_all_lost(w, why);
+		free(why);
+	}
+	memcpy(w->agent, agent->id, MSG_ID);
+	w->agent_known = true;
+	free(w->agent_version);
+	w->agent_version = xstrdup(agent->version != NULL ? agent->version :
+	    "");
+	w->up = true;
+	w->ready = false;
+	w->down_ms = 0;
+	state_later(w->server);
+	if (w->refresh) {
+		w->refresh = false;
+		link_send(w->link, CONN_CONTROL, F_REFRESH, 0, NULL, 0);
+	}
+}
+
+static void
+workspace_down(struct workspace *w, struct link *link)
+{
+	uint64_t now = clock_ms(), silent;
+
+	w->up = w->ready = false;
+	silent = link_silent_ms(link);
+	if (silent > now || silent > DEAD_IDLE_MS * 4)
+		silent = 0;
+	w->down_ms = now - silent;
+	relay_link_down(w);
+	shell_link_down(w);
+	sclient_release(w);
+}
+
+static void
+workspace_link_room(struct link *link, void *arg)
+{
+	(void)link;
+	sclient_release(arg);
+}
+
+static void
+workspace_link_state(struct link *link, enum link_state state,
+    const char *text, const struct msg_hello *agent, void *arg)
+{
+	static const char *const names[] = { "down", "connecting", "up",
+	    "failed" };
+	struct workspace *w = arg;
+	char clean[512];
+
+	log_info("%s: %s%s%s", w->name, names[state & 3],
+	    text != NULL && *text != '\0' ? ": " : "",
+	    log_clean(clean, sizeof clean, text != NULL ? text : ""));
+	if (w->up)
+		workspace_down(w, link);
+	else if (w->down_ms == 0)
+		w->down_ms = clock_ms();
+	/* A link that is lost is one thing, one that does not come up another:
+	 * that is an answer to whoever wanted it. */
+	if (state == LINK_DOWN || state == LINK_FAILED)
+		w->tried = w->connecting;
+	w->connecting = state == LINK_CONNECTING;
+	if (state == LINK_UP)
+		workspace_up(w, agent);
+	if (w->link == NULL)
+		w->link = link;
+	workspace_tell(w, NULL);
+	workspace_changed(w);
+}
+
+static void
+workspace_link_message(struct link *link, uint8_t type, uint32_t channel,
+    const uint8_t *data, size_t len, void *arg)
+{
+	struct workspace *w = arg;
+	struct shell *sh;
+	struct rd r;
+	char *why;
+
+	(void)link;
+	if (!w->up)
+		return;
+	switch (type) {
+	case F_READY:
+		if (!w->ready) {
+			w->ready = true;
+			shell_all_told(w);
+			workspace_changed(w);
+		}
+		break;
+	case F_SHELL:
+		if (!shell_told(w, channel, data, len))
+			log_warn("%s: a SHELL is damaged", w->name);
+		break;
+	case F_GONE:
+		if ((sh = shell_by_id(w, channel)) == NULL)
+			break;
+		rd_init(&r, data, len);
+		why = rd_str(&r, 4096);
+		shell_gone(sh, why != NULL ? why : "");
+		free(why);
+		break;
+	case F_OUTPUT:
+	case F_RESIZED:
+	case F_MARK:
+	case F_CHECKPOINT:
+	case F_GAP:
+		sh = shell_by_id(w, channel);
+		if (sh != NULL && sh->mirror != NULL)
+			mirror_message(sh->mirror, type, data, len);
+		break;
+	case F_STARTED:
+	case F_REFUSED:
+	case F_DATA:
+	case F_END:
+	case F_CREDIT:
+	case F_EXIT:
+		relay_from_agent(w, type, channel, data, len);
+		break;
+	default:
+		/* A newer agent's, marked as one to skip. */
+		break;
+	}
+}
