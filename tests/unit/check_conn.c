@@ -656,6 +656,9 @@ START_TEST(room_goes_with_the_queue_and_its_return_is_told_once)
 	AWAIT(b.n == i);
 	settle();
 	ck_assert_int_eq(a.rooms, 1);
+	conn_send(a.c, CONN_KEYS, F_ANSWER, 1, p, 1);
+	settle();
+	ck_assert_int_eq(a.rooms, 1);
 	/* Bulk is behind every key. */
 	conn_send(a.c, CONN_BULK, F_CHECKPOINT, 1, p, SLICE_MAX);
 	ck_assert_uint_eq(conn_room(a.c), CONN_QUEUE_ROOM);
@@ -718,7 +721,7 @@ END_TEST
 START_TEST(a_flood_one_way_leaves_the_other_way_its_room)
 {
 	uint8_t *p = pattern(FRAME_PAYLOAD_MAX);
-	uint64_t total = 0, goal = 64 << 20;
+	uint64_t total = 0, goal = 256 << 20;
 
 	a.drain = b.drain = true;
 	conn_count(a.c);
@@ -744,7 +747,10 @@ END_TEST
 START_TEST(streams_and_bulk_wait_for_flight_and_keys_do_not)
 {
 	uint8_t *p = pattern(1 << 20);
+	int size = 1 << 20;
 
+	ck_assert_int_eq(setsockopt(sv[0], SOL_SOCKET, SO_SNDBUF, &size,
+	    sizeof size), 0);
 	conn_count(a.c);
 	conn_count(b.c);
 	conn_pause(b.c, true);
