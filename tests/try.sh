@@ -6,7 +6,7 @@
 # screen, run a command with its own status; each step is printed.
 
 cd "$(dirname "$0")/.." || exit 1
-d=$PWD/dlmux
+d=${DLMUX_BIN:-$PWD/dlmux}
 
 if [ -t 0 ] && [ -t 1 ] && [ -z "${DLMUX_TRY_SCRIPT:-}" ]; then
 	echo "This is a shell in the workspace 'local'. Detach with C-\\ d."

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: ISC
+"""The kill matrix. While a counter prints in a shell that one client shows, a
+second client types a numbered text into `cat >file`, and one exec streams
+bytes both ways, something is killed with SIGKILL: the showing client, the
+server, the ssh process, the front, one at a time and in pairs, at moments
+that a seed chooses and the log names. Afterwards the counter is whole, the
+text is whole and once, and the bytes are the same.
+
+DLMUX_KILL_MB (4) and DLMUX_KILL_ROUNDS (1) make it longer; DLMUX_SEED repeats
+a run."""
+
+import hashlib
+import os
+import random
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import fixtures
+from harness import SLOW, Failure, Skip, eq, ok, test, wait_for
+
+MB = int(os.environ.get('DLMUX_KILL_MB', '4'))
+ROUNDS = int(os.environ.get('DLMUX_KILL_ROUNDS', '1'))
+SEED = int(os.environ.get('DLMUX_SEED', '0'))
+
+
+class Stream:
+    """An exec of `cat` that is given MB of noise and counts what comes back."""
+
+    def __init__(self, t, ws, mb, rnd):
+        self.data = rnd.randbytes(1 << 16) if hasattr(rnd, 'randbytes') else \
+            bytes(rnd.randrange(256) for _ in range(1 << 16))
+        self.total = mb << 20
+        self.sent = hashlib.sha256()
+        self.got = hashlib.sha256()
+        self.count = 0
+        self.moved = threading.Condition()
+        self.p = t.popen('exec', ws, '--', 'sh', '-c', 'cat; exit 37',
+                         stdin=subprocess.PIPE)
+        self.err = b''
+        self.threads = [threading.Thread(target=f, daemon=True)
+                        for f in (self.write, self.read, self.errors)]
+        [x.start() for x in self.threads]
+
+    def write(self):
+        try:
+            for i in range(self.total >> 16):
+                block = i.to_bytes(8, 'big') + self.data[8:]
+                self.sent.update(block)
+                self.p.stdin.write(block)
+            self.p.stdin.close()
+        except OSError as e:
+            print('stream: stdin:', e)
+
+    def read(self):
+        while True:
+            b = os.read(self.p.stdout.fileno(), 65536)
+            with self.moved:
+                if not b:
+                    self.count = self.total + 1
+                else:
+                    self.got.update(b)
+                    self.count += len(b)
+                self.moved.notify_all()
+            if not b:
+                return
+
+    def errors(self):
+        self.err = self.p.stderr.read()
+
+    def reach(self, n):
+        """Until n bytes came back."""
+        with self.moved:
+            if not self.moved.wait_for(lambda: self.count >= n, 60 * SLOW):
+                raise Failure('the stream stands still at %d of %d: %r' % (
+                    self.count, self.total, self.err))
+
+    def end(self):
+        for x in self.threads:
+            x.join(120 * SLOW)
+        rc = self.p.wait(timeout=30 * SLOW)
+        eq(rc, 37, 'status of the stream (stderr %r)' % self.err)
+        eq(self.got.hexdigest(), self.sent.hexdigest(), 'sums of the stream')
+
+
+class Matrix:
+    def __init__(self, t, ws, seed):
+        self.t, self.ws = t, ws
+        self.rnd = random.Random(seed)
+        self.seed = seed
+        self.file = t.path('typed-%d' % seed)
+        self.far = ws != 'local'
+        c, k = '%s:count%d' % (ws, seed), '%s:cat%d' % (ws, seed)
+        self.count, self.cat = c, k
+        self.stop = t.path('stop-%d' % seed)
+        t.run('new', c, '--', 'sh', '-c', 'i=0; while [ ! -e %s ]; do '
+              'i=$((i+1)); echo "c $i"; [ $((i %% 4)) = 0 ] && sleep 0.02; '
+              'done; echo "end $i"; exec cat' % self.stop)
+        t.run('new', k, '--', 'sh', '-c', 'stty -echo; echo ready; '
+              'exec cat >%s' % self.file)
+        t.wait_capture(k, 'ready')
+        self.show = t.outer('attach', c, shell=True)
+        self.show.see('^c [0-9]+$')
+        self.typer = t.outer('attach', k, shell=True)
+        self.typer.see('ready')
+        self.lines = 0
+        self.text = []
+        self.stream = Stream(t, ws, MB, self.rnd)
+
+    def type(self, n=5):
+        for _ in range(n):
+            self.lines += 1
+            line = 'numbered line %06d %s\n' % (
+                self.lines, 'z' * self.rnd.randrange(60))
+            self.text.append(line)
+            # Anywhere in a line may be the moment: type it in two pieces.
+            cut = self.rnd.randrange(len(line))
+            self.typer.type(line[:cut])
+            self.typer.type(line[cut:])
+
+    def pid(self, what):
+        t = self.t
+        if what == 'client':
+            return wait_for(lambda: t.pids(
+                r'dlmux attach %s$' % re.escape(self.count)), 10)[0]
+        pattern = {'server': r'server --run', 'ssh': r'^\S*/ssh .*\bweb\b',
+                   'front': r'agent --stdio'}[what]
+        return wait_for(lambda: t.pids(pattern), 20, 'a ' + what)[0]
+
+    def kill(self, *what):
+        """All at once: the pids are looked up first."""
+        pids = []
+        for w in what:
+            try:
+                pids.append((w, self.pid(w)))
+            except Failure:
+                print('no %s to kill now' % w)
+        for w, p in pids:
+            print('kill -9 %s (%d) at %d bytes, line %d' % (
+                w, p, self.stream.count, self.lines))
+            try:
+                os.kill(p, signal.SIGKILL)
+            except ProcessLookupError:
+                print('it had gone by itself')
+        if any(w == 'client' for w, _ in pids):
+            self.show.see('^left 137$')
+            self.show.close()
+            self.show = self.t.outer('attach', self.count, shell=True)
+
+    def end(self):
+        t = self.t
+        self.stream.end()
+        self.type(3)
+        self.show.see('^c [0-9]+$', 20)
+        open(self.stop, 'w').close()
+        t.run('wait', self.count, '--text', '^end [0-9]+$', '--timeout', '20',
+              timeout=30)
+        out = t.capture(self.count, '-s', '-').split('\n')
+        n = [int(x[2:]) for x in out if re.match('c [0-9]+$', x)]
+        last = int([x for x in out if x.startswith('end ')][0][4:])
+        eq(n, list(range(1, last + 1)), 'the counter')
+        self.show.see('^end %d$' % last, 20)
+        self.typer.type('\x04')
+        t.run('wait', self.cat, '--exit', '--timeout', '20', timeout=30)
+        with open(self.file) as f:
+            eq(f.read(), ''.join(self.text), 'the typed text')
+        print('counter 1..%d whole, %d lines once, %d MB both ways' % (
+            last, self.lines, MB))
+        t.note('seed %d: counter 1..%d whole, %d lines once, %d MiB both ways'
+               % (self.seed, last, self.lines, MB))
+        t.run('kill', self.count)
+        t.run('kill', self.cat)
+
+
+def setup(t):
+    # Every line of the counter must still be in the history.
+    t.config('HistoryLines 200000\n')
+    host = fixtures.Ssh(t).host('web')
+    t.run('connect', 'ssh:web')
+    return host
+
+
+def matrix(t, ws, combos):
+    for r in range(ROUNDS):
+        seed = SEED or random.randrange(1, 10 ** 6)
+        m = Matrix(t, ws, seed)
+        t.note('seed %d' % seed)
+        part = m.stream.total // (len(combos) + 1)
+        at = 0
+        for c in combos:
+            at += m.rnd.randrange(part // 2, part)
+            m.type()
+            m.stream.reach(at)
+            m.kill(*c)
+            m.type()
+        m.end()
+
+
+@test(timeout=120 + ROUNDS * (60 + MB * 3))
+def one_at_a_time(t):
+    """client, server, ssh, front killed one at a time"""
+    setup(t)
+    matrix(t, 'ssh:web', [('client',), ('server',), ('ssh',), ('front',)])
+
+
+@test(timeout=120 + ROUNDS * (90 + MB * 3))
+def in_pairs(t):
+    """each pair of client, server, ssh, front killed at once"""
+    setup(t)
+    matrix(t, 'ssh:web', [('client', 'server'), ('client', 'ssh'),
+                          ('client', 'front'), ('server', 'ssh'),
+                          ('server', 'front'), ('ssh', 'front')])
+
+
+@test(timeout=120 + ROUNDS * (60 + MB * 3))
+def local_server(t):
+    """the server of `local` killed again and again"""
+    t.config('HistoryLines 200000\n')
+    matrix(t, 'local', [('server',), ('client',), ('server',),
+                        ('client', 'server')])
+
+
+def at_hook(t, name, action, m, deadline=30):
+    h = t.hook(name)
+    m.type(2)
+    try:
+        pid = h.wait(deadline)
+    except Failure:
+        h.disarm()
+        raise
+    print('stopped at %s: %d' % (name, pid))
+    action(pid)
+
+
+@test(timeout=240 + MB * 5)
+def mid_frame_and_mid_checkpoint(t):
+    """the server killed in the middle of a frame and of a checkpoint"""
+    setup(t)
+    m = Matrix(t, 'ssh:web', SEED or 11)
+
+    def kill(pid):
+        os.kill(pid, signal.SIGKILL)
+    at_hook(t, 'server-frame', kill, m)
+    m.show.see('^c [0-9]+$', 20)
+    at_hook(t, 'server-checkpoint', kill, m)
+    m.show.see('^c [0-9]+$', 20)
+
+    def ssh_gone(pid):
+        # The agent stands in the middle of storing a checkpoint.
+        m.kill('ssh')
+        os.kill(pid, signal.SIGCONT)
+    at_hook(t, 'agent-checkpoint', ssh_gone, m)
+    m.end()
+
+
+def exit_record(t, ws, hook, victims):
+    """An exec whose end is held up at a hook while something is killed."""
+    h = t.hook(hook)
+    p = t.popen('exec', ws, '--', 'sh', '-c', 'echo out; echo err >&2; exit 73')
+    pid = h.wait(20)
+    print('%s: stopped %d' % (hook, pid))
+    for v in victims:
+        if v == 'stopped':
+            os.kill(pid, signal.SIGKILL)
+        else:
+            os.kill(wait_for(lambda: t.pids(
+                {'server': r'server --run', 'ssh': r'^\S*/ssh .*\bweb\b',
+                 'front': r'agent --stdio'}[v]), 10)[0], signal.SIGKILL)
+    if 'stopped' not in victims:
+        os.kill(pid, signal.SIGCONT)
+    r = t.finish(p, timeout=40)
+    eq((r.rc, r.out, r.err.split('\n')[0]), (73, 'out\n', 'err'),
+       '%s %s' % (hook, victims))
+
+
+@test(timeout=200)
+def mid_exit_record(t):
+    """killed while an exit record is on its way: the status still arrives"""
+    setup(t)
+    for ws in ('local', 'ssh:web'):
+        t.run('exec', ws, '--', 'true')
+        exit_record(t, ws, 'server-exit', ['stopped'])
+        exit_record(t, ws, 'agent-exit', ['server'])
+        if ws != 'local':
+            exit_record(t, ws, 'agent-exit', ['ssh'])
+            exit_record(t, ws, 'agent-exit', ['front'])
+            exit_record(t, ws, 'agent-exit', ['server', 'ssh'])
+
+
+@test(timeout=120)
+def mid_open(t):
+    """killed while an OPEN is on its way: run once, never twice"""
+    setup(t)
+    for i, (ws, hook) in enumerate([('local', 'server-open'),
+                                    ('ssh:web', 'server-open'),
+                                    ('local', 'agent-started'),
+                                    ('ssh:web', 'agent-started')]):
+        t.run('exec', ws, '--', 'true')
+        mark = t.path('ran%d' % i)
+        h = t.hook(hook)
+        p = t.popen('exec', ws, '--', 'sh', '-c', 'echo x >>%s; exit 8' % mark)
+        pid = h.wait(20)
+        os.kill(t.pids('server --run')[0], signal.SIGKILL)
+        if hook.startswith('agent'):
+            os.kill(pid, signal.SIGCONT)
+        r = t.finish(p, timeout=40)
+        eq(r.rc, 8, '%s %s: %r' % (ws, hook, r))
+        eq(open(mark).read(), 'x\n', 'runs')
+
+
+@test(timeout=60)
+def an_agent_that_is_killed(t):
+    """a killed agent: the exec is unknown (125), the shells are lost"""
+    t.run('new', 'local:a')
+    r, w = os.pipe()
+    p = t.popen('exec', '--status-fd', w, 'local', '--', 'sh', '-c',
+                'echo up; sleep 60', pass_fds=(w,))
+    os.close(w)
+    eq(p.stdout.readline(), b'up\n')
+    o = t.outer('attach', 'local:a', shell=True)
+    o.see('\\$ *$')
+    for a in t.agent_pids():
+        os.kill(a, signal.SIGKILL)
+    res = t.finish(p, timeout=30)
+    eq(res.rc, 125, repr(res))
+    with os.fdopen(r) as f:
+        ok('unknown' in f.read(), 'the status is unknown')
+    o.see('^left 125$', 20)
+    t.run('exec', 'local', '--', 'true', timeout=20)
+
+
+@test(timeout=60)
+def attached_after_kill_of_the_server(t):
+    """an attached client goes on within a second of kill -9 of the server"""
+    o = t.outer('attach', 'local:a', shell=True)
+    o.see('\\$ *$')
+    for i in range(3):
+        os.kill(t.pids('server --run')[0], signal.SIGKILL)
+        t0 = time.monotonic()
+        o.type('echo back $((%d+100))\r' % i)
+        o.see('^back %d$' % (i + 100))
+        took = time.monotonic() - t0
+        t.note('typed and echoed %.0f ms after the kill' % (took * 1000))
+        ok(took < 1 * SLOW, 'took %.2f s' % took)
+    o.type('exit 3\r')
+    o.see('^left 3$')
+
+
+@test(timeout=90)
+def a_cut_link_resumes(t):
+    """the relay cut at seeded byte counts: exec goes on"""
+    ssh = fixtures.Ssh(t)
+    host = ssh.host('web', relay=[])
+    t.run('connect', 'ssh:web')
+    s = Stream(t, 'ssh:web', 6, random.Random(SEED or 5))
+    for at in (1 << 20, 3 << 20):
+        s.reach(at)
+        host.tell('cut')
+    s.end()
+
+
+@test(timeout=90)
+def a_stalled_link(t):
+    """a black hole: a notice over the last screen, ls quick, then on"""
+    ssh = fixtures.Ssh(t)
+    host = ssh.host('web', relay=[])
+    o = t.outer('attach', 'ssh:web:a', shell=True)
+    o.see('\\$ *$')
+    o.type('echo before; cat\r')
+    o.see('^before$')
+    host.tell('stall')
+    o.type('x\r')
+    o.see('no answer', 40)
+    s = o.screen()
+    ok('before' in s.text, 'the last screen stays: ' + s.text)
+    t.note('ls beside a black hole: %.0f ms' % (t.run('ls').secs * 1000))
+    host.tell('resume')
+    o.gone('no answer', 40)
+    o.type('y\r')
+    o.see('^y$', 20)
+
+
+if not os.path.exists('/proc/self/environ'):
+    raise Skip('needs /proc')
