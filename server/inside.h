@@ -26,6 +26,7 @@
 #include "wire/conn.h"
 #include "wire/msg.h"
 #include "../term/screen.h"
+#include "state.h"
 
 #ifndef DLMUX_VERSION
 #define DLMUX_VERSION "1.0-dev"
@@ -390,37 +391,7 @@ bool	 keys_try(struct request *);
 void	 list_all(struct sclient *, uint32_t channel);
 void	 list_status(struct sclient *, uint32_t channel);
 
-/* --- state.c ------------------------------------------------------------ */
-
-struct state_shell {
-	uint64_t uid, created_ms, output_ms;
-	uint8_t	 ended, how;
-	uint32_t code;
-	uint16_t rows, cols;
-	char	*name, *command, *title, *signal;
-};
-
-struct state_workspace {
-	char	*name, *reach, *tries;
-	uint8_t	 agent[MSG_ID];
-	struct state_shell *shells;
-	size_t	 nshells;
-};
-
-struct state {
-	uint8_t	 id[MSG_ID];
-	struct state_workspace *ws;
-	size_t	 nws;
-};
-
-void	 state_put(struct buf *, const struct state *);
-int	 state_get(struct state *, const void *, size_t);	/* -1: damaged */
-void	 state_clear(struct state *);
-/* 0; 1: there was none; -1: damaged, set aside, *cause says where. */
-int	 state_read(struct state *, const char *path, char **cause);
-/* Whole or not at all; no fsync: the file is a memory aid, and a slow disk
- * must not stop the loop. -1 and errno. */
-int	 state_write(const struct state *, const char *path);
+/* --- remember.c --------------------------------------------------------- */
 
 void	 state_load(struct server *);		/* at start */
 void	 state_later(struct server *);		/* something changed */
