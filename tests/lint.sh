@@ -23,10 +23,14 @@ step() {
 }
 
 if have cppcheck; then
+	# Of the system's headers it needs the macros that look like syntax.
+	queue=$(find /usr/include -path '*sys/queue.h' 2>/dev/null |
+	    head -n 1)
 	step cppcheck cppcheck -q -j "$(nproc)" --std=c11 --inline-suppr \
 	    --enable=warning,portability --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --suppress=unknownMacro \
 	    --suppress=nullPointerOutOfMemory \
+	    ${queue:+"--include=$queue"} \
 	    -D__linux__ -D_GNU_SOURCE client server term
 elif have clang-tidy; then
 	# shellcheck disable=SC2046
@@ -61,7 +65,7 @@ rule() { # NAME PATTERN
 	}
 }
 rule 'trailing blanks' '[ 	]+$'
-rule 'an unbounded string function' '[^_a-z](strcpy|strcat|sprintf|gets|strncpy) *\('
+rule 'an unbounded string function' '[^_a-z](strcpy *\([^"]*\)|(strcat|sprintf|gets) *\()'
 # shellcheck disable=SC2044
 for f in $(find client server term tests -name '*.[ch]' -o -name '*.sh' \
     -o -name '*.py'); do

@@ -229,8 +229,6 @@ def as_direct(t):
         direct = t.terminal(['sh', '-c', run])
         o = t.outer('attach', 'local:' + name, '--', 'sh', '-c', run,
                     shell=True)
-        wait_for(lambda: direct.screen().rows == o.screen().rows or None, 5,
-                 name) if False else None
         direct.quiet(200)
         o.quiet(200)
         wait_for(lambda: o.screen().rows == direct.screen().rows, 5,

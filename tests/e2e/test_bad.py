@@ -6,7 +6,7 @@ import os
 import socket
 import stat
 import struct
-import time
+import subprocess
 
 import fixtures
 from harness import SLOW, Skip, eq, ok, test, wait_for
@@ -238,7 +238,6 @@ def a_full_disk(t):
     """a far home that is full is told, or another directory is used"""
     if os.getuid() != 0:
         raise Skip('needs root to mount a small file system')
-    import subprocess
     host = fixtures.Ssh(t).host('full')
     d = host.home
     p = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', d])
@@ -352,4 +351,3 @@ def json_has_all_fields(t):
     print(json.dumps(row))
     for f in ('workspace', 'shell'):
         ok(f in row, 'field ' + f)
-    time.sleep(0)

@@ -253,8 +253,13 @@ class Instance:
 
     def hook(self, name):
         """Arms a hook: the next process to come there stops itself."""
+        h = Hook(self, name)
+        try:
+            os.unlink(h.hit_path)
+        except OSError:
+            pass
         self.write('hooks/' + name, '')
-        return Hook(self, name)
+        return h
 
     # -- a terminal --
 
