@@ -307,7 +307,7 @@ unknown(const char *name, const struct conf *conf, char **hosts)
 	struct buf b;
 	size_t i, n = 0;
 
-	buf_init(&b, WORDS_MAX / 4);
+	buf_init(&b, WIRE_WORDS_MAX / 4);
 	buf_printf(&b, "unknown workspace '%s';", name);
 	for (i = 0; conf != NULL && i < conf->nws; i++)
 		if (n <= SSHCONF_NAMES_MAX)

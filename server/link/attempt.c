@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The bootstrap as the server lives it: start the transport, read to the
+ * marker, send the program if it is wanted, hand over at AGENT. Nothing is
+ * sent before the far side has said NEED, and nothing but the program then.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../base/buf.h"
+#include "../base/clock.h"
+#include "../base/fd.h"
+#include "../base/hook.h"
+#include "../base/limits.h"
+#include "../base/log.h"
+#include "../base/mem.h"
+#include "attempt.h"
+#include "bootstrap.h"
+#include "child.h"
+#include "local.h"
+#include "names.h"
+#include "payload.h"
+
+/* After the end of its output a transport has this long to end itself. */
+#define EOF_MS		2000
+#define CHUNK		(32 << 10)
+
+struct attempt {
+	struct attempt_spec	 spec;
+	const struct attempt_cb	*cb;
+	void			*arg;
+	char			*askpass, *machine;
+	char			**env;
+	struct local		*local;
+	struct transport	*tr;
+	struct names		*names;
+	struct payload		 payload;
+	struct boot_scan	*scan;
+	char			 marker[BOOT_MARKER + 1];
+	int			 rfd, wfd;
+	struct event		*rev, *wev, *timer, *begin;
+	uint64_t		 until;		/* clock_ms(); 0: paused */
+	uint64_t		 left_ms;	/* while paused */
+	uint64_t		 sent;
+	bool			 needed;	/* NEED was said */
+	bool			 careful;	/* second go: trust nothing */
+	bool			 moved;		/* second go: other machine */
+	bool			 eof;		/* its output ended */
+	char			*why;		/* while the names are asked */
+};
+
+static void	 begin(evutil_socket_t, short, void *);
+static void	 on_read(evutil_socket_t, short, void *);
+static void	 on_write(evutil_socket_t, short, void *);
+
+/* Ends what runs, keeps what a second go needs. */
+static void
+stop(struct attempt *a)
+{
+	local_cancel(a->local);
+	a->local = NULL;
+	names_cancel(a->names);
+	a->names = NULL;
+	if (a->rev != NULL)
+		event_free(a->rev);
+	if (a->wev != NULL)
+		event_free(a->wev);
+	a->rev = a->wev = NULL;
+	fd_close(&a->rfd);
+	fd_close(&a->wfd);
+	transport_free(a->tr, 0);
+	a->tr = NULL;
+	boot_scan_free(a->scan);
+	a->scan = NULL;
+	payload_close(&a->payload);
+}
+
+void
+attempt_cancel(struct attempt *a)
+{
+	if (a == NULL)
+		return;
+	stop(a);
+	event_free(a->timer);
+	event_free(a->begin);
+	free(a->askpass);
+	free(a->machine);
+	strv_free(a->env);
+	free(a->why);
+	free(a);
+}
+
+/* Takes why. */
+static void
+fail(struct attempt *a, char *why)
+{
+	const struct attempt_cb *cb = a->cb;
+	void *arg = a->arg;
+
+	attempt_cancel(a);
+	cb->failed(why, arg);
+	free(why);
+}
+
+static void
+again(struct attempt *a)
+{
+	stop(a);
+	event_active(a->begin, EV_TIMEOUT, 1);
+}
+
+static void
+set_timer(struct attempt *a, uint64_t ms)
+{
+	struct timeval tv = { (time_t)(ms / 1000),
+	    (suseconds_t)(ms % 1000 * 1000) };
+
+	a->until = clock_ms() + ms;
+	event_add(a->timer, &tv);
+}
+
+/* ---- words for a failure ---- */
+
+/* The last line of its stderr, or of what start-up files printed, or what
+ * became of it. */
+static char *
+last_words(struct attempt *a, const char *otherwise)
+{
+	static const char hostkey[] = "Host key verification failed.";
+	const char *err;
+	char *s, *before, *all;
+	size_t len;
+
+	err = transport_stderr(a->tr, &len);
+	s = boot_last_line(err, len);
+	if (s != NULL && strcmp(s, hostkey) == 0) {
+		/* ssh's last line says nothing; the one before does. */
+		before = boot_last_line(err, (size_t)(strstr(err, hostkey) -
+		    err));
+		if (before != NULL) {
+			all = xasprintf("%s %s", before, s);
+			free(before);
+			free(s);
+			return all;
+		}
+	}
+	if (s == NULL)
+		s = boot_last_line(boot_scan_noise(a->scan),
+		    strlen(boot_scan_noise(a->scan)));
+	return s != NULL ? s : xstrdup(otherwise);
+}
+
+/* Says what and, where the far side gave one, the reason. */
+static void
+fail_with(struct attempt *a, char *what)
+{
+	const char *err;
+	char *last, *all;
+	size_t len;
+
+	err = transport_stderr(a->tr, &len);
+	last = boot_last_line(err, len);
+	if (last == NULL) {
+		fail(a, what);
+		return;
+	}
+	all = xasprintf("%s: %s", what, last);
+	free(last);
+	free(what);
+	fail(a, all);
+}
+
+static void
+fail_upload(struct attempt *a)
+{
+	const char *text = boot_scan_text(a->scan);
+	char clean[BOOT_LINE_MAX], *dir;
+
+	log_clean(clean, sizeof clean, text);
+	dir = strchr(clean, ' ');
+	if (dir == NULL)
+		dir = (char *)" ?";
+	if (strncmp(clean, "write ", 6) == 0)
+		fail_with(a, xasprintf("the agent could not be written "
+		    "to%s", dir));
+	else if (strncmp(clean, "run ", 4) == 0)
+		fail_with(a, xasprintf("the agent does not run in%s (it was "
+		    "built for another machine or C library?)", dir));
+	else
+		fail_with(a, xasprintf("the agent could not be started "
+		    "in%s", dir));
+}
+
+static void
+on_names(const char *list, void *arg)
+{
+	struct attempt *a = arg;
+	const char *prog = a->spec.target->scheme == SCHEME_DOCKER ? "docker" :
+	    "podman";
+	char *why = a->why;
+
+	a->names = NULL;
+	a->why = NULL;
+	if (list != NULL) {
+		free(why);
+		why = *list != '\0' ?
+		    xasprintf("no such container (%s ps lists: %s)", prog,
+		    list) : xasprintf("no such container (%s ps lists none)",
+		    prog);
+	}
+	fail(a, why);
+}
+
+/* The transport is gone and no word of the bootstrap's explains it. */
+static void
+explain(struct attempt *a, int status)
+{
+	enum scheme scheme = a->spec.target->scheme;
+	char *words, *otherwise, *s;
+
+	words = child_words(status);
+	otherwise = xasprintf("the transport %s before the agent spoke",
+	    words);
+	free(words);
+	if (a->needed && a->sent < a->payload.size) {
+		s = last_words(a, "");
+		words = xasprintf("the connection broke while the agent was "
+		    "being sent%s%s", *s != '\0' ? ": " : "", s);
+		free(s);
+		s = words;
+	} else
+		s = last_words(a, otherwise);
+	free(otherwise);
+	if ((scheme == SCHEME_DOCKER || scheme == SCHEME_PODMAN) &&
+	    (strcasestr(s, "no such container") != NULL ||
+	    strcasestr(s, "no container with name") != NULL)) {
+		a->why = s;
+		a->names = names_start(a->spec.base,
+		    scheme == SCHEME_DOCKER ? "docker" : "podman",
+		    a->env, on_names, a);
+		return;
+	}
+	fail(a, s);
+}
+
+/* ---- the bootstrap ---- */
+
+static void
+send_more(struct attempt *a)
+{
+	char data[CHUNK];
+	size_t want;
+	ssize_t n;
+
+	if (a->sent >= a->payload.size)
+		return;
+	want = sizeof data;
+	if (want > a->payload.size - a->sent)
+		want = (size_t)(a->payload.size - a->sent);
+	n = pread(a->payload.fd, data, want, (off_t)a->sent);
+	if (n <= 0) {
+		fail(a, xasprintf("the agent's program cannot be read: %s",
+		    n == 0 ? "it became shorter" : strerror(errno)));
+		return;
+	}
+	n = write(a->wfd, data, (size_t)n);
+	if (n == -1 && errno != EAGAIN && errno != EINTR)
+		return;		/* gone: its end or its FAIL will tell why */
+	if (n > 0) {
+#ifdef DLMUX_HOOKS
+		if (a->sent < a->payload.size / 2 && a->sent + (uint64_t)n >=
+		    a->payload.size / 2)
+			HOOK("link-upload");
+#endif
+		a->sent += (uint64_t)n;
+	}
+	if (a->sent < a->payload.size)
+		event_add(a->wev, NULL);
+}
+
+static void
+on_write(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	send_more(arg);
+}
+
+/* False: the attempt is over or goes another way. */
+static bool
+on_need(struct attempt *a)
+{
+	const char *machine = boot_scan_text(a->scan), *have;
+	struct payload other;
+	char clean[128], *cause, *s;
+
+	have = a->machine != NULL ? a->machine : payload_machine();
+	if (a->machine == NULL && a->spec.target->binary != NULL &&
+	    a->spec.target->binary_machine != NULL)
+		have = a->spec.target->binary_machine;
+	log_clean(clean, sizeof clean, machine);
+	if (*clean != '\0' && strcmp(clean, have) != 0) {
+		if (a->moved || payload_open(&other, a->spec.target, clean,
+		    &cause) == -1) {
+			fail(a, a->moved ? xasprintf("it said '%s' and then "
+			    "'%s'", have, clean) : cause);
+			return false;
+		}
+		payload_close(&other);
+		free(a->machine);
+		a->machine = xstrdup(clean);
+		a->moved = true;
+		a->cb->machine(clean, a->arg);
+		again(a);
+		return false;
+	}
+	if (a->needed) {
+		fail(a, xstrdup("the far side asked for the agent twice"));
+		return false;
+	}
+	a->needed = true;
+	a->sent = 0;
+	s = xasprintf("sending the agent (%.1f MB)",
+	    (double)a->payload.size / 1e6);
+	a->cb->phase(s, a->arg);
+	free(s);
+	event_add(a->wev, NULL);
+	return true;
+}
+
+static void
+hand_over(struct attempt *a, const char *rest, size_t len)
+{
+	const struct attempt_cb *cb = a->cb;
+	struct transport *tr = a->tr;
+	void *arg = a->arg;
+	int rfd = a->rfd, wfd = a->wfd;
+	char *bytes;
+
+	if (a->needed && a->sent < a->payload.size) {
+		fail(a, xstrdup("the agent spoke before it was there"));
+		return;
+	}
+	bytes = xmalloc(len);
+	memcpy(bytes, rest, len);
+	event_free(a->rev);
+	event_free(a->wev);
+	a->rev = a->wev = NULL;
+	a->rfd = a->wfd = -1;
+	a->tr = NULL;
+	attempt_cancel(a);
+	cb->up(rfd, wfd, tr, bytes, len, arg);
+	free(bytes);
+}
+
+/* False: the attempt is over or began anew. */
+static bool
+take(struct attempt *a, const char *data, size_t n)
+{
+	enum boot_word w;
+	size_t used, i;
+	char clean[BOOT_LINE_MAX];
+
+	for (i = 0; i < n; i += used) {
+		w = boot_scan(a->scan, data + i, n - i, &used);
+		switch (w) {
+		case BOOT_MORE:
+			break;
+		case BOOT_NEED:
+			if (!on_need(a))
+				return false;
+			break;
+		case BOOT_AGENT:
+			hand_over(a, data + i + used, n - i - used);
+			return false;
+		case BOOT_NODIR:
+			log_clean(clean, sizeof clean,
+			    boot_scan_text(a->scan));
+			fail_with(a, xasprintf("no directory there is "
+			    "writable, yours alone and lets programs run "
+			    "(tried %s)", clean));
+			return false;
+		case BOOT_FAIL:
+			fail_upload(a);
+			return false;
+		case BOOT_NOISE:
+			fail(a, xasprintf("more than %u KiB came and no "
+			    "agent spoke; does a start-up file print "
+			    "without end?", BOOT_NOISE_MAX >> 10));
+			return false;
+		}
+	}
+	return true;
+}
+
+/* 1: more may come; 0: the end; -1: the attempt is over. */
+static int
+read_some(struct attempt *a)
+{
+	char data[16 << 10];
+	ssize_t n;
+
+	n = read(a->rfd, data, sizeof data);
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return 1;
+	if (n <= 0)
+		return 0;
+	return take(a, data, (size_t)n) ? 2 : -1;
+}
+
+static void
+on_read(evutil_socket_t fd, short what, void *arg)
+{
+	struct attempt *a = arg;
+
+	(void)fd;
+	(void)what;
+	if (read_some(a) != 0)
+		return;
+	/* Its status and last words come with its end, soon. */
+	event_del(a->rev);
+	a->eof = true;
+	set_timer(a, EOF_MS);
+}
+
+static void
+on_ended(struct transport *t, int status, void *arg)
+{
+	struct attempt *a = arg;
+	int r;
+
+	(void)t;
+	/* Its last word may still be in the pipe. */
+	while ((r = read_some(a)) == 2)
+		;
+	if (r == -1)
+		return;
+	if (a->rev != NULL)
+		event_del(a->rev);
+	/* 126: a shell could not run what was found under the right name
+	 * (another machine's home, damage): not trusted a second time. */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 126 && !a->needed &&
+	    !a->careful) {
+		a->careful = true;
+		again(a);
+		return;
+	}
+	explain(a, status);
+}
+
+static void
+on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct attempt *a = arg;
+	char *last, *s;
+
+	(void)fd;
+	(void)what;
+	if (a->why != NULL) {
+		s = a->why;
+		a->why = NULL;
+		fail(a, s);
+		return;
+	}
+	if (a->tr == NULL) {
+		fail(a, xstrdup("no answer"));
+		return;
+	}
+	if (a->eof) {
+		fail(a, last_words(a, "the transport closed its output before "
+		    "the agent spoke"));
+		return;
+	}
+	last = last_words(a, "");
+	s = xasprintf("no answer within %" PRIu64 " s%s%s",
+	    a->spec.limit_ms / 1000, *last != '\0' ? "; last heard: " : "",
+	    last);
+	free(last);
+	fail(a, s);
+}
+
+static void
+on_local(int fd, const char *why, void *arg)
+{
+	struct attempt *a = arg;
+	const struct attempt_cb *cb = a->cb;
+	void *cbarg = a->arg;
+
+	a->local = NULL;
+	if (fd < 0) {
+		fail(a, xstrdup(why));
+		return;
+	}
+	attempt_cancel(a);
+	cb->up(fd, fd, NULL, "", 0, cbarg);
+}
+
+static void
+begin(evutil_socket_t fd, short what, void *arg)
+{
+	struct attempt *a = arg;
+	struct transport_spec ts = { .target = a->spec.target,
+	    .env = a->env, .askpass = a->askpass };
+	struct boot_spec bs = { .instance = a->spec.place->instance,
+	    .payload = &a->payload, .careful = a->careful,
+	    .strip = a->spec.target->scheme == SCHEME_COMMAND };
+	uint8_t random[BOOT_MARKER / 2];
+	char *line, *cause = NULL;
+
+	(void)fd;
+	(void)what;
+	if (a->until == 0 && a->left_ms == 0)
+		set_timer(a, a->spec.limit_ms);
+	if (a->spec.target->scheme == SCHEME_LOCAL) {
+		a->local = local_start(a->spec.base, a->spec.place,
+		    a->env, on_local, a);
+		return;
+	}
+	if (payload_open(&a->payload, a->spec.target, a->machine, &cause) ==
+	    -1) {
+		fail(a, cause);
+		return;
+	}
+	random_bytes(random, sizeof random);
+	hex_put(a->marker, random, sizeof random);
+	a->needed = a->eof = false;
+	a->scan = boot_scan_new(a->marker);
+	bs.marker = a->marker;
+	ts.oneliner = line = boot_oneliner(&bs);
+	a->tr = transport_start(a->spec.base, &ts, on_ended, a, &cause);
+	free(line);
+	if (a->tr == NULL) {
+		fail(a, cause);
+		return;
+	}
+	transport_take(a->tr, &a->rfd, &a->wfd);
+	a->rev = event_new(a->spec.base, a->rfd, EV_READ | EV_PERSIST,
+	    on_read, a);
+	a->wev = event_new(a->spec.base, a->wfd, EV_WRITE, on_write, a);
+	event_add(a->rev, NULL);
+}
+
+struct attempt *
+attempt_start(const struct attempt_spec *spec, const struct attempt_cb *cb,
+    void *arg)
+{
+	struct attempt *a = xcalloc(1, sizeof *a);
+	size_t i, n = strv_len(spec->env);
+
+	a->spec = *spec;
+	a->env = xcalloc(n + 1, sizeof *a->env);
+	for (i = 0; i < n; i++)
+		a->env[i] = xstrdup(spec->env[i]);
+	a->cb = cb;
+	a->arg = arg;
+	a->rfd = a->wfd = a->payload.fd = -1;
+	if (spec->askpass != NULL)
+		a->askpass = xstrdup(spec->askpass);
+	if (spec->machine != NULL)
+		a->machine = xstrdup(spec->machine);
+	a->timer = event_new(spec->base, -1, 0, on_timer, a);
+	a->begin = event_new(spec->base, -1, 0, begin, a);
+	event_active(a->begin, EV_TIMEOUT, 1);
+	return a;
+}
+
+void
+attempt_pause(struct attempt *a, bool on)
+{
+	uint64_t now = clock_ms();
+
+	if (on && a->until != 0) {
+		a->left_ms = a->until > now ? a->until - now : 1;
+		a->until = 0;
+		event_del(a->timer);
+	} else if (!on && a->until == 0) {
+		set_timer(a, a->left_ms != 0 ? a->left_ms :
+		    a->spec.limit_ms);
+		a->left_ms = 0;
+	}
+}
+
+pid_t
+attempt_pid(const struct attempt *a)
+{
+	return a->tr != NULL ? transport_pid(a->tr) : 0;
+}
