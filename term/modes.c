@@ -62,22 +62,17 @@ modes_possible(const struct caps *c)
 	return mask;
 }
 
-/* Sets or resets, several in one sequence. */
+/* One sequence each: of several in one, older libvterm (and so the terminals
+ * made with it) applies the first and forgets the rest. */
 static void
 emit_private(struct buf *out, uint32_t bits, bool on)
 {
-	bool any = false;
 	size_t i;
 
-	for (i = 0; i < NPRIVATE; i++) {
-		if ((bits & private_modes[i].bit) == 0)
-			continue;
-		buf_printf(out, any ? ";%d" : "\033[?%d",
-		    private_modes[i].number);
-		any = true;
-	}
-	if (any)
-		buf_puts(out, on ? "h" : "l");
+	for (i = 0; i < NPRIVATE; i++)
+		if ((bits & private_modes[i].bit) != 0)
+			buf_printf(out, "\033[?%d%c", private_modes[i].number,
+			    on ? 'h' : 'l');
 }
 
 /* cnorm and civis of several entries change more than the visibility (blink,
@@ -199,6 +194,13 @@ outer_alt(struct outer *o, bool on)
 	/* 1049 saves and restores cursor and pen, 47 does not. */
 	o->y = o->x = -1;
 	o->pen_known = false;
+	/* libvterm counts the cursor's looks as part of what is saved. */
+	if (!on && (o->modes & VIEW_STYLED) != 0)
+		o->shape = 255;
+	if (!on && caps_has(o->caps, CAP_CIVIS) &&
+	    caps_has(o->caps, CAP_CNORM))
+		emit_visible(o->caps, (o->modes & MODE_CURSOR_HIDDEN) == 0,
+		    o->out);
 }
 
 void

@@ -345,20 +345,32 @@ pen_resolve(const struct caps *c, struct pen *p)
 
 /* SGR parameters are gathered here: "1;38;5;9". */
 struct sgr {
-	char	s[192];
+	char	s[256];
 	size_t	n;
 	int	count;
 };
+
+/* The Linux console keeps no more of one sequence, other terminals break. */
+#define SGR_PARAMETERS 15
 
 static void
 sgr_add(struct sgr *g, const char *s)
 {
 	size_t n = strlen(s);
+	const char *p;
+	int count = 1;
 
-	if (g->n + n + 1 >= sizeof g->s)
+	for (p = s; *p != '\0'; p++)
+		count += *p == ';' || *p == ':';
+	if (g->n + n + 4 >= sizeof g->s)
 		return;
-	if (g->count++ > 0)
+	if (g->count > 0 && g->count + count > SGR_PARAMETERS) {
+		memcpy(g->s + g->n, "m\033[", 3);
+		g->n += 3;
+		g->count = 0;
+	} else if (g->count > 0)
 		g->s[g->n++] = ';';
+	g->count += count;
 	memcpy(g->s + g->n, s, n);
 	g->n += n;
 }
@@ -521,13 +533,19 @@ outer_reset_pen(struct outer *o)
 	outer_pen(o, &plain);
 }
 
+bool
+outer_erases(const struct outer *o, uint32_t bg)
+{
+	return o->pen_known && o->pen.bg == bg &&
+	    (o->pen.flags & ~(PEN_BOLD | PEN_FAINT | PEN_ITALIC)) == 0 &&
+	    o->pen.underline == UNDERLINE_NONE;
+}
+
 void
 outer_erase_pen(struct outer *o, const struct pen *to)
 {
-	if (o->pen_known && (o->pen.flags & PEN_REVERSE) == 0 &&
-	    o->pen.underline == UNDERLINE_NONE && o->pen.bg == to->bg)
-		return;
-	outer_pen(o, to);
+	if (!outer_erases(o, to->bg))
+		outer_pen(o, to);
 }
 
 void

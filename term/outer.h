@@ -39,6 +39,9 @@ void	 outer_text(struct outer *, const char *, size_t, int width,
 	    bool doubtful);
 /* pen as resolved by pen_resolve(). */
 void	 outer_pen(struct outer *, const struct pen *);
+/* Would an erase with the present pen leave plain blanks of this background?
+ * Terminals differ in how much of a pen they erase with. */
+bool	 outer_erases(const struct outer *, uint32_t bg);
 /* Would text be written just so already? */
 bool	 outer_pen_is(const struct outer *, const struct pen *, uint32_t link);
 /* As much of a pen as an erased cell shows. */

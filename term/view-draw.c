@@ -118,18 +118,23 @@ go_to(struct view *v, int y, int x, const struct pcell *new)
 	outer_move(o, y, x);
 }
 
-/* The length of the run of like blanks from x on. */
+/* The length of the run of like blanks from x on, to the last that is not
+ * there yet. */
 static int
-blank_run(const struct view *v, const struct pcell *new, int x, int end)
+blank_run(const struct view *v, const struct pcell *old,
+    const struct pcell *new, int x, int end)
 {
-	int n;
+	int n, last = 0;
 
 	if (!erasable(v, &new[x]))
 		return 0;
-	for (n = 1; x + n < end; n++)
+	for (n = 0; x + n < end; n++) {
 		if (new[x + n].ch != ' ' || new[x + n].pen != new[x].pen)
 			break;
-	return n;
+		if (!pcell_same(&old[x + n], &new[x + n]))
+			last = n + 1;
+	}
+	return last;
 }
 
 /* Where the blanks at the end begin that one erase gives, or cols. */
@@ -182,7 +187,7 @@ view_draw(struct view *v, int y, const struct pcell *new, bool after)
 		if (!first)
 			go_to(v, y, x, new);
 		n = first || !caps_has(v->caps, CAP_ECH) ? 0 :
-		    blank_run(v, new, x, end);
+		    blank_run(v, old, new, x, end);
 		first = false;
 		if (n >= MANY) {
 			use_erase_pen(v, new[x].pen);

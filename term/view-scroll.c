@@ -15,22 +15,21 @@
 #include "../server/base/limits.h"
 #include "view-private.h"
 
-/* All rows move up by one. overrun: the character that is about to be written
- * makes the terminal do it. */
+/* All rows move up by one. overrun: NULL, or the cell that is about to be
+ * written past the end of the last row and makes the terminal do it. */
 static void
-scroll_one(struct view *v, bool overrun)
+scroll_one(struct view *v, const struct pcell *overrun)
 {
 	struct outer *o = &v->outer;
 	struct prow *page = v->page[v->cur], first = page[0];
 	bool tinted = false;
 
-	if (!overrun) {
+	if (overrun == NULL) {
 		/* The new row takes the background colour. */
 		outer_erase_pen(o, picture_pen(&v->picture, 0));
 		outer_scroll(o);
-	} else
-		tinted = !o->pen_known || o->pen.bg != COLOUR_DEFAULT ||
-		    (o->pen.flags & PEN_REVERSE) != 0;
+	} else	/* ... or of that cell's pen */
+		tinted = overrun->pen != 0;
 	memmove(page, page + 1, (size_t)(v->rows - 1) * sizeof *page);
 	page[v->rows - 1] = first;
 	if (tinted)
@@ -63,7 +62,7 @@ line_put(struct view *v, struct place *at, const struct pcell *cells,
 	if (at->w >= v->rows) {
 		if (after)
 			view_row(v, y)->wrapped = true;
-		scroll_one(v, after);
+		scroll_one(v, after ? cells : NULL);
 	} else {
 		if (after)
 			view_row(v, y - 1)->wrapped = true;
@@ -192,7 +191,7 @@ scroll_inexact(struct view *v, const struct screen *s, uint64_t count,
 	}
 	/* A line is in the history when its row has left at the top. */
 	for (y = 0; y < at.w; y++)
-		scroll_one(v, false);
+		scroll_one(v, NULL);
 }
 
 void

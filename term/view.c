@@ -363,7 +363,8 @@ paint_row(struct view *v, const struct screen *s, int y, bool *wrapped)
 	next = view_exact(v) && src != NULL && src->wrapped && !over &&
 	    y + 1 < v->rows;
 	*wrapped = next;
-	if (!after && r->current && src != NULL && r->serial == src->serial)
+	if (!after && !over && r->current && src != NULL &&
+	    r->serial == src->serial)
 		return;
 	picture_row(&v->picture, s, src, v->off_x, v->cols, v->scratch);
 	pad(v, y, v->scratch);
