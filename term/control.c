@@ -462,7 +462,9 @@ control_csi(struct screen *s, uint8_t final)
 			cursor_save(s);
 		break;
 	case CSI(0, 0, 'u'):
+		/* It restores a place, not the pending wrap. */
 		cursor_restore(s);
+		s->wrap = false;
 		break;
 
 	case CSI(0, 0, 'h'):

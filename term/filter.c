@@ -14,7 +14,6 @@
 #include "screen-private.h"
 
 #define REPLACEMENT	0xfffd
-#define PARAM_MAX	65535
 
 /* A DCS is kept only to be answered: DECRQSS and the like are short. */
 #define DCS_KEEP	256u
@@ -27,7 +26,7 @@ filter_reset(struct filter *f)
 	f->mid[0] = f->mid[1] = 0;
 	f->sub = 0;
 	f->bell = f->cut = false;
-	f->need = f->seen = 0;
+	f->need = 0;
 	f->cp = f->low = 0;
 	memset(f->param, 0, sizeof f->param);
 	buf_reset(&f->str);
@@ -54,48 +53,50 @@ filter_one(const struct filter *f, int i)
 static void
 utf8_broken(struct screen *s)
 {
-	s->filter.need = s->filter.seen = 0;
+	s->filter.need = 0;
 	text_put(s, REPLACEMENT);
 }
 
-/* A byte from 0x80 up, in ground. Each maximal part of a sequence that could
- * have begun a character becomes one U+FFFD, as Unicode recommends. */
+/* A byte from 0x80 up, in ground. As in xterm a sequence is taken by its
+ * shape (up to the 6 bytes of the oldest rules), and one that is overlong, a
+ * surrogate or past U+10FFFF is one U+FFFD as a whole. */
 static void
 utf8(struct screen *s, uint8_t c)
 {
 	struct filter *f = &s->filter;
 
-	if (f->need > 0) {
-		/* The second byte decides over overlong forms, surrogates and
-		 * what lies past U+10FFFF. */
-		if ((c & 0xc0) == 0x80 && (f->seen > 1 ||
-		    (!(f->low == 0x800 && f->cp == 0 && c < 0xa0) &&
-		    !(f->low == 0x800 && f->cp == 0xd && c >= 0xa0) &&
-		    !(f->low == 0x10000 && f->cp == 0 && c < 0x90) &&
-		    !(f->low == 0x10000 && f->cp == 4 && c >= 0x90)))) {
-			f->cp = f->cp << 6 | (c & 0x3f);
-			f->seen++;
-			if (--f->need > 0)
-				return;
-			f->seen = 0;
-			text_put(s, f->cp);
+	if (c < 0xc0) {
+		if (f->need == 0) {
+			utf8_broken(s);
 			return;
 		}
-		utf8_broken(s);
+		f->cp = f->cp << 6 | (c & 0x3f);
+		if (--f->need > 0)
+			return;
+		if (f->cp < f->low || f->cp > 0x10ffff ||
+		    (f->cp >= 0xd800 && f->cp < 0xe000))
+			f->cp = REPLACEMENT;
+		text_put(s, f->cp);
+		return;
 	}
-	f->seen = 1;
-	if (c >= 0xc2 && c <= 0xdf) {
+	if (f->need > 0)
+		utf8_broken(s);
+	if (c < 0xe0) {
 		f->need = 1;
 		f->cp = c & 0x1f;
 		f->low = 0x80;
-	} else if (c >= 0xe0 && c <= 0xef) {
+	} else if (c < 0xf0) {
 		f->need = 2;
 		f->cp = c & 0x0f;
 		f->low = 0x800;
-	} else if (c >= 0xf0 && c <= 0xf4) {
+	} else if (c < 0xf8) {
 		f->need = 3;
 		f->cp = c & 0x07;
 		f->low = 0x10000;
+	} else if (c < 0xfe) {
+		f->need = c < 0xfc ? 4 : 5;
+		f->cp = c & (c < 0xfc ? 0x03 : 0x01);
+		f->low = 0x110000;	/* never legal */
 	} else
 		utf8_broken(s);
 }
@@ -177,8 +178,8 @@ csi_number(struct filter *f, uint8_t c)
 		return;
 	p = &f->param[f->nparams - 1];
 	*p = (*p < 0 ? 0 : *p) * 10 + (c - '0');
-	if (*p > PARAM_MAX)
-		*p = PARAM_MAX;
+	if (*p > FILTER_PARAM_MAX)
+		*p = FILTER_PARAM_MAX;
 }
 
 static void

@@ -19,10 +19,8 @@ osc_limit(const struct filter *f)
 	return FILTER_STRING_MAX;
 }
 
-/* A copy in which every byte sequence that is no printable character is
- * gone; at most max bytes. */
-static char *
-clean(const char *text, size_t len, size_t max)
+char *
+osc_clean(const char *text, size_t len, size_t max)
 {
 	const uint8_t *p = (const uint8_t *)text;
 	char *out = xmalloc((len < max ? len : max) + 1);
@@ -332,8 +330,8 @@ notify(struct screen *s, const char *title, const char *text)
 
 	if (s->muted || s->cb.notify == NULL)
 		return;
-	a = clean(title, strlen(title), 256);
-	b = clean(text, strlen(text), 1024);
+	a = osc_clean(title, strlen(title), 256);
+	b = osc_clean(text, strlen(text), 1024);
 	s->cb.notify(a, b, s->cb.arg);
 	free(a);
 	free(b);
@@ -384,13 +382,13 @@ osc_end(struct screen *s)
 	switch (op) {
 	case 0:
 	case 2:
-		replace(s, &s->title, clean(p, strlen(p), TITLE_MAX));
+		replace(s, &s->title, osc_clean(p, strlen(p), TITLE_MAX));
 		break;
 	case 4:
 		palette(s, p);
 		break;
 	case 7:
-		replace(s, &s->cwd, clean(p, strlen(p), CWD_MAX));
+		replace(s, &s->cwd, osc_clean(p, strlen(p), CWD_MAX));
 		break;
 	case 8:
 		link_open(s, p);

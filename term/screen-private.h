@@ -18,6 +18,7 @@
 
 /* More than any program prints (an SGR with all colours has about 25). */
 #define FILTER_PARAMS	64
+#define FILTER_PARAM_MAX 65535
 /* Longest OSC but for a clipboard write. */
 #define FILTER_STRING_MAX	8192u
 /* OSC 52: what a person copies; base64 of 768 KiB. */
@@ -55,7 +56,6 @@ struct filter {
 	bool		cut;		/* the string was longer than kept */
 	struct buf	str;		/* of OSC and DCS */
 	uint8_t		need;		/* UTF-8: bytes still to come */
-	uint8_t		seen;		/* ... and how many came */
 	uint32_t	cp;		/* ... bits so far */
 	uint32_t	low;		/* ... least legal value */
 };
@@ -189,6 +189,8 @@ void	osc_dcs_end(struct screen *);
 void	osc_titles(struct screen *, int op, int which);
 size_t	osc_limit(const struct filter *);
 void	osc_reset(struct screen *);
+/* A copy without what is no printable character, at most max bytes. */
+char	*osc_clean(const char *, size_t len, size_t max);
 
 /* answers.c */
 void	answers_put(struct screen *, const char *, ...)
@@ -200,5 +202,7 @@ void	answers_colour(struct screen *, int which, const char *prefix);
 /* screen.c */
 void	screen_soft_reset(struct screen *);
 void	screen_alternate(struct screen *, bool alt);
+/* After its fields were moved to another place in memory or another size. */
+void	screen_settle(struct screen *);
 
 #endif

@@ -15,11 +15,14 @@ clamp(int v, int low, int high)
 	return v < low ? low : v > high ? high : v;
 }
 
-static void
-vt_renew(struct screen *s)
+void
+screen_settle(struct screen *s)
 {
 	struct vt_ops ops;
 
+	s->grid->roots[0] = &s->pen;
+	s->grid->roots[1] = &s->saved[PAGE_MAIN].pen;
+	s->grid->roots[2] = &s->saved[PAGE_ALT].pen;
 	control_ops(s, &ops);
 	vt_free(s->vt);
 	s->vt = vt_new(s->rows, s->cols, &ops);
@@ -66,15 +69,12 @@ screen_new(int rows, int cols, const struct screen_limits *limits,
 	s->cols = clamp(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX);
 	s->grid = grid_new(s->rows, s->cols, l.history_lines,
 	    l.history_bytes);
-	s->grid->roots[0] = &s->pen;
-	s->grid->roots[1] = &s->saved[PAGE_MAIN].pen;
-	s->grid->roots[2] = &s->saved[PAGE_ALT].pen;
 	s->tabs = xcalloc(s->cols, 1);
 	s->title = xstrdup("");
 	s->cwd = xstrdup("");
 	/* One byte more than kept, for the NUL of its readers. */
 	buf_init(&s->filter.str, FILTER_CLIPBOARD_MAX + 1);
-	vt_renew(s);
+	screen_settle(s);
 	state_reset(s);
 	return s;
 }
@@ -208,7 +208,7 @@ screen_resize(struct screen *s, int rows, int cols)
 	main_saved->col = cur[1].col;
 	main_saved->wrap = cur[1].wrap;
 	clamp_saved(s, &s->saved[PAGE_ALT]);
-	vt_renew(s);
+	screen_settle(s);
 	s->serial++;
 }
 

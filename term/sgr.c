@@ -25,7 +25,7 @@ channel(int v)
 static int
 colour(const struct filter *f, int i, uint32_t *out)
 {
-	int end, kind, v[6], n = 0;
+	int end, kind, v[6] = { 0 }, n = 0;
 
 	if (i + 1 >= f->nparams)
 		return i + 1;
