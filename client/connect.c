@@ -150,6 +150,24 @@ connect_take_fail(struct connect *c, const uint8_t *p, size_t n)
 	free(why);
 }
 
+/* A restart is like a death: look again. But a server that was stopped must
+ * not be started again by whoever happened to be connected. */
+static void
+connect_take_bye(struct connect *c, const uint8_t *p, size_t n)
+{
+	struct rd r;
+	char *text;
+
+	rd_init(&r, p, n);
+	text = rd_str(&r, 4096);
+	if (text != NULL && strcmp(text, "stop") == 0) {
+		conn_flush(c->conn);
+		connect_drop(c);
+		connect_fail(c, "the server was stopped");
+	}
+	free(text);
+}
+
 static void
 connect_message(struct conn *conn, uint8_t type, uint32_t channel,
     const uint8_t *p, size_t n, void *arg)
@@ -169,8 +187,8 @@ connect_message(struct conn *conn, uint8_t type, uint32_t channel,
 	case F_RECEIVED:
 		break;
 	case F_BYE:
-		/* The close that follows is what counts. */
 		conn_send(conn, CONN_CONTROL, F_BYE, 0, p, n);
+		connect_take_bye(c, p, n);
 		break;
 	case F_FAIL:
 		connect_take_fail(c, p, n);
@@ -245,8 +263,10 @@ connect_started(struct connect *c)
 	while (c->said_len > 0 && c->said[c->said_len - 1] == '\n')
 		c->said_len--;
 	c->said[c->said_len] = '\0';
-	if (strncmp(c->said, "FAIL ", 5) == 0) {
-		why = xasprintf("the server does not start: %s", c->said + 5);
+	if (c->said_len > 0 && strcmp(c->said, "READY") != 0 &&
+	    strcmp(c->said, "BUSY") != 0) {
+		why = xasprintf("the server does not start: %s",
+		    strncmp(c->said, "FAIL ", 5) == 0 ? c->said + 5 : c->said);
 		connect_fail(c, why);
 		free(why);
 		return;

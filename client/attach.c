@@ -1,0 +1,1025 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * `attach`: the user's terminal and the server's pictures of a shell. The
+ * server paints; this end writes whole pictures, sends what is typed as an
+ * operation of its own (so that a dead server loses no key), and puts the
+ * terminal back on every way out.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../server/base/clock.h"
+#include "../server/base/conf.h"
+#include "../server/base/fd.h"
+#include "../server/base/hook.h"
+#include "../server/base/limits.h"
+#include "../server/base/mem.h"
+#include "../term/caps.h"
+#include "../term/keys.h"
+#include "../term/view.h"
+#include "inside.h"
+#include "envlist.h"
+#include "opchan.h"
+#include "outfd.h"
+#include "progress.h"
+#include "prompter.h"
+#include "query.h"
+#include "rawtty.h"
+#include "say.h"
+
+/* Most servers are back sooner than a notice is worth reading. */
+#define NOTICE_MS	300
+/* The last picture and LEFT after DETACH; then we leave without. */
+#define DETACH_MS	500
+/* A failed link usually comes with a LEFT that knows more. */
+#define FAILED_MS	1000
+/* An escape that is no sequence: the prefix's recogniser lets it go. */
+#define PREFIX_MS	50
+/* A terminal that takes no more does not keep us from leaving. */
+#define DRAIN_MS	2000
+
+/* Pictures being written: PICTURE_FLIGHT of the server and what crosses. */
+#define PICTURES	8
+
+struct picture {
+	uint32_t	number, modes;
+	uint64_t	lines;
+	size_t		left;		/* bytes not written yet */
+};
+
+/* What is typed into one shell. */
+struct typing {
+	struct opchan	*op;
+	struct typing	*next;		/* older ones, not all taken yet */
+	uint64_t	 uid;
+};
+
+struct attached {
+	const struct args	*args;
+	const char		*about;		/* as the user wrote it */
+	char			*workspace, *shell;	/* canonical once known */
+	struct event_base	*base;
+	struct connect		*connect;
+	struct prompter		*prompter;
+	struct progress		*progress;
+	struct outfd		*out;
+	struct rawtty		 tty;
+	struct watchdog		*watchdog;
+	struct caps		*caps;
+	struct prefix		*prefix;
+	int			 rows, cols;
+
+	uint32_t		 channel;	/* of ATTACH; 0: no server */
+	uint8_t			 op[MSG_ID];	/* of the creation */
+	uint8_t			 agent[MSG_ID];
+	uint64_t		 uid;		/* 0: nothing shown yet */
+	bool			 read_only, shown, again_painted;
+	struct picture		 pictures[PICTURES];
+	int			 npictures;
+	uint32_t		 modes;		/* on at the terminal */
+	uint64_t		 lines;
+	char			*link_text;	/* how the link does */
+
+	struct typing		*typing;	/* the newest first */
+	bool			 moving;	/* ATTACH sent, ATTACHED not here */
+	struct buf		 held;		/* typed since */
+	bool			 helping;
+
+	struct event		*in_ev, *notice_ev, *leave_ev, *prefix_ev;
+	struct event		*failed_ev;
+	struct event		*signals[5];
+	bool			 in_on;
+
+	bool			 leaving;	/* DETACH sent, or over */
+	bool			 left;		/* the last picture is here */
+	bool			 over;
+	int			 status;
+	char			*last;		/* the line said at the end */
+	bool			 failed;	/* ... is an error */
+};
+
+static void	 attached_input_wanted(struct attached *);
+static void	 attached_wrote(struct outfd *, size_t, void *);
+
+/* --- leaving ---------------------------------------------------------------- */
+
+static void
+attached_stop(struct attached *a)
+{
+	a->over = true;
+	event_base_loopbreak(a->base);
+}
+
+/* It is over; the loop goes on until the terminal has what was written. */
+static void __attribute__((format(printf, 4, 5)))
+attached_end(struct attached *a, int status, bool failed, const char *fmt, ...)
+{
+	static const struct timeval drain = { DRAIN_MS / 1000, 0 };
+	char text[2048];
+	va_list ap;
+
+	if (a->left || a->over)
+		return;
+	a->left = a->leaving = true;
+	a->status = status;
+	a->failed = failed;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	free(a->last);
+	a->last = xstrdup(text);
+	progress_text(a->progress, NULL);
+	event_del(a->notice_ev);
+	attached_input_wanted(a);
+	if (outfd_queued(a->out) == 0)
+		attached_stop(a);
+	else
+		evtimer_add(a->leave_ev, &drain);
+}
+
+/* No server will paint the end: by ourselves. */
+static void
+attached_undo(struct attached *a)
+{
+	struct buf b;
+
+	if (!a->shown || a->caps == NULL)
+		return;
+	buf_init(&b, 65536);
+	view_undo(a->caps, a->modes, a->rows, &b);
+	if (buf_ok(&b))
+		outfd_put(a->out, b.data, b.len);
+	buf_free(&b);
+	watchdog_modes(a->watchdog, 0, a->rows);
+}
+
+static void
+attached_detach(struct attached *a)
+{
+	static const struct timeval tv = { 0, DETACH_MS * 1000 };
+
+	if (a->leaving)
+		return;
+	a->leaving = true;
+	attached_input_wanted(a);
+	if (a->channel != 0 && a->shown && a->uid != 0) {
+		conn_send(connect_conn(a->connect), CONN_KEYS, F_DETACH,
+		    a->channel, NULL, 0);
+		evtimer_add(a->leave_ev, &tv);
+		return;
+	}
+	attached_undo(a);
+	attached_end(a, 0, false, "[detached from %s:%s]", a->workspace,
+	    a->shell);
+}
+
+static void
+attached_leave_due(evutil_socket_t fd, short what, void *arg)
+{
+	struct attached *a = arg;
+
+	(void)fd;
+	(void)what;
+	if (a->left) {		/* the terminal takes nothing */
+		attached_stop(a);
+		return;
+	}
+	attached_undo(a);
+	attached_end(a, 0, false, "[detached from %s:%s]", a->workspace,
+	    a->shell);
+}
+
+static void
+attached_left(struct attached *a, const uint8_t *p, size_t n)
+{
+	struct msg_left m;
+
+	if (msg_left_get(&m, p, n) == -1)
+		return;
+	a->uid = 0;
+	switch (m.why) {
+	case LEFT_DETACHED:
+		attached_end(a, 0, false, "[detached from %s:%s]",
+		    a->workspace, a->shell);
+		break;
+	case LEFT_EVICTED:
+		attached_end(a, 0, false, "[detached from %s:%s%s%s]",
+		    a->workspace, a->shell, m.text[0] != '\0' ? ": " : "",
+		    m.text);
+		break;
+	case LEFT_STOPPED:
+		attached_end(a, 0, false, "[detached from %s:%s: %s]",
+		    a->workspace, a->shell, m.text);
+		break;
+	case LEFT_ENDED:
+		if (m.how == END_SIGNAL)
+			attached_end(a, (int)(m.code & 0xff), false,
+			    "[%s:%s was ended by a signal (%s)]", a->workspace,
+			    a->shell, m.text);
+		else
+			attached_end(a, (int)(m.code & 0xff), false,
+			    "[%s:%s ended with status %u]", a->workspace,
+			    a->shell, (unsigned)m.code);
+		break;
+	default:
+		attached_end(a, STATUS_FAILED, true, "%s", m.text);
+	}
+	msg_left_free(&m);
+}
+
+/* --- what is typed ------------------------------------------------------------ */
+
+static void
+typing_link(struct opchan *op, const struct msg_link *l, void *arg)
+{
+	(void)op;
+	(void)l;
+	(void)arg;
+}
+
+static void
+typing_started(struct opchan *op, const struct msg_started *m, void *arg)
+{
+	(void)op;
+	(void)m;
+	(void)arg;
+}
+
+static void
+typing_room(struct opchan *op, void *arg)
+{
+	(void)op;
+	attached_input_wanted(arg);
+}
+
+/* An operation of keys that is through, or whose shell is: what becomes of the
+ * attachment the server says on its own channel. */
+static void
+typing_done(struct opchan *op, const struct opchan_result *r, void *arg)
+{
+	(void)arg;
+	if (r->how == OPCHAN_TAKEN)
+		opchan_close(op);
+}
+
+static const struct opchan_cb typing_cb = {
+	.link = typing_link,
+	.started = typing_started,
+	.room = typing_room,
+	.done = typing_done,
+};
+
+static void
+typing_open(struct attached *a)
+{
+	struct opchan_setup setup;
+	struct typing *t;
+
+	if (a->read_only)
+		return;
+	/* What was typed into the last one still goes there. */
+	if (a->typing != NULL)
+		opchan_input_end(a->typing->op);
+	memset(&setup, 0, sizeof setup);
+	setup.workspace = a->workspace;
+	setup.input_max = CLIENT_TYPED_MAX;
+	setup.open.kind = OP_INPUT;
+	setup.open.uid = a->uid;
+	setup.open.shell = a->shell;
+	t = xcalloc(1, sizeof *t);
+	t->uid = a->uid;
+	t->op = opchan_new(a->connect, &setup, &typing_cb, a);
+	t->next = a->typing;
+	a->typing = t;
+	opchan_up(t->op);
+}
+
+static void
+typing_put(struct attached *a, const void *p, size_t n)
+{
+	if (n == 0 || a->read_only)
+		return;
+	if (a->moving || a->typing == NULL) {
+		buf_put(&a->held, p, n);
+		return;
+	}
+	/* Room was asked for before reading; a prefix that was held back may
+	 * come on top, and a shell that takes nothing loses nobody's work. */
+	if (n > opchan_room(a->typing->op))
+		n = opchan_room(a->typing->op);
+	opchan_input(a->typing->op, p, n);
+}
+
+static void
+attached_input_wanted(struct attached *a)
+{
+	bool want = a->tty.raw && !a->leaving && a->held.len < INPUT_WINDOW &&
+	    (a->typing == NULL || a->moving ||
+	    opchan_room(a->typing->op) >= 8192);
+
+	if (want == a->in_on)
+		return;
+	a->in_on = want;
+	if (want)
+		event_add(a->in_ev, NULL);
+	else
+		event_del(a->in_ev);
+}
+
+/* --- asking to be shown something ------------------------------------------- */
+
+static void
+attached_ask(struct attached *a, int flags)
+{
+	struct msg_attach m;
+	struct buf b, caps;
+	char *none[] = { NULL }, *instance = NULL, *mine[2] = { NULL, NULL };
+
+	memset(&m, 0, sizeof m);
+	buf_init(&caps, WIRE_CAPS_MAX);
+	caps_put(a->caps, &caps);
+	m.flags = (uint8_t)(flags | (a->read_only ? ATTACH_READ_ONLY : 0));
+	memcpy(m.op, a->op, MSG_ID);
+	memcpy(m.agent, a->agent, MSG_ID);
+	m.uid = a->uid;
+	m.lines = a->shown ? a->lines : UINT64_MAX;
+	m.modes = a->modes;
+	m.rows = (uint16_t)a->rows;
+	m.cols = (uint16_t)a->cols;
+	m.workspace = a->workspace;
+	m.shell = a->shell;
+	m.caps = caps.data;
+	m.caps_len = caps.len;
+	/* A shell on this machine finds this instance again. */
+	if (getenv("DLMUX_INSTANCE") != NULL &&
+	    strcmp(a->workspace, "local") == 0)
+		mine[0] = instance = xasprintf("DLMUX_INSTANCE=%s",
+		    getenv("DLMUX_INSTANCE"));
+	m.env = envlist_make(NULL, true, mine);
+	m.argv = (flags & ATTACH_CREATE) && a->args->rest != NULL ?
+	    a->args->rest : none;
+	buf_init(&b, OPEN_MAX_BYTES);
+	msg_attach_put(&b, &m);
+	if (!buf_ok(&b)) {
+		a->leaving = true;
+		attached_end(a, STATUS_FAILED, true,
+		    "the command is too long");
+	} else
+		connect_send(a->connect, CONN_CONTROL, F_ATTACH, a->channel,
+		    &b);
+	buf_free(&b);
+	buf_free(&caps);
+	strv_free(m.env);
+	free(instance);
+}
+
+/* Another shell of the workspace: keys wait for it. */
+static void
+attached_move(struct attached *a, int flags)
+{
+	if (a->channel == 0 || a->moving || a->uid == 0)
+		return;
+	random_bytes(a->op, MSG_ID);
+	a->moving = true;
+	attached_ask(a, flags);
+}
+
+static void
+attached_arrived(struct attached *a, const uint8_t *p, size_t n)
+{
+	struct msg_attached m;
+	bool other;
+
+	if (msg_attached_get(&m, p, n) == -1)
+		return;
+	other = a->typing == NULL || a->typing->uid != m.uid;
+	a->uid = m.uid;
+	memcpy(a->agent, m.agent, MSG_ID);
+	free(a->workspace);
+	free(a->shell);
+	a->workspace = xstrdup(m.workspace);
+	a->shell = xstrdup(m.shell);
+	msg_attached_free(&m);
+	a->moving = false;
+	if (other)
+		typing_open(a);
+	if (a->held.len > 0) {
+		struct buf held = a->held;
+
+		buf_init(&a->held, a->held.max);
+		typing_put(a, held.data, held.len);
+		buf_free(&held);
+	}
+	attached_input_wanted(a);
+}
+
+/* --- keys --------------------------------------------------------------------- */
+
+static void
+attached_overlay(struct attached *a, bool on)
+{
+	struct buf b;
+
+	a->helping = on;
+	buf_init(&b, 16);
+	buf_u8(&b, on);
+	connect_send(a->connect, CONN_CONTROL, F_OVERLAY, a->channel, &b);
+	buf_free(&b);
+}
+
+static void
+attached_command(struct attached *a, int key)
+{
+	switch (key) {
+	case 'd':
+		attached_detach(a);
+		break;
+	case 'c':
+		attached_move(a, ATTACH_FRESH);
+		break;
+	case 'n':
+		attached_move(a, ATTACH_NEXT);
+		break;
+	case 'p':
+		attached_move(a, ATTACH_PREV);
+		break;
+	case '?':
+		if (a->channel != 0 && a->uid != 0)
+			attached_overlay(a, true);
+		break;
+	}
+}
+
+static void
+attached_typed(struct attached *a, const char *p, size_t n)
+{
+	static const struct timeval tv = { 0, PREFIX_MS * 1000 };
+	struct buf out;
+	size_t used;
+	int key;
+
+	buf_init(&out, 65536);
+	while (n > 0 && !a->leaving) {
+		key = prefix_feed(a->prefix, "dcnp?", p, n, &used, &out);
+		p += used;
+		n -= used;
+		if (out.len > 0 && a->helping) {
+			/* Any key puts the help away, and is not more. */
+			attached_overlay(a, false);
+			buf_reset(&out);
+		}
+		typing_put(a, out.data, out.len);
+		buf_reset(&out);
+		if (key == 0)
+			break;
+		if (a->helping)
+			attached_overlay(a, false);
+		else
+			attached_command(a, key);
+	}
+	buf_free(&out);
+	if (prefix_pending(a->prefix))
+		evtimer_add(a->prefix_ev, &tv);
+	else
+		event_del(a->prefix_ev);
+}
+
+static void
+attached_prefix_due(evutil_socket_t fd, short what, void *arg)
+{
+	struct attached *a = arg;
+	struct buf out;
+
+	(void)fd;
+	(void)what;
+	buf_init(&out, 65536);
+	prefix_flush(a->prefix, &out);
+	if (out.len > 0 && a->helping)
+		attached_overlay(a, false);
+	else
+		typing_put(a, out.data, out.len);
+	buf_free(&out);
+}
+
+static void
+attached_input(evutil_socket_t fd, short what, void *arg)
+{
+	struct attached *a = arg;
+	char data[4096];
+	ssize_t n;
+
+	(void)what;
+	n = read(fd, data, sizeof data);
+	if (n == -1 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n <= 0) {
+		/* The terminal is gone; the shell is not. */
+		a->leaving = true;
+		attached_end(a, 128 + SIGHUP, false, "%s", "");
+		return;
+	}
+	attached_typed(a, data, (size_t)n);
+	attached_input_wanted(a);
+}
+
+/* --- pictures ------------------------------------------------------------------- */
+
+/* While no server answers: over the last picture. */
+static void
+attached_notice(struct attached *a)
+{
+	static const struct timeval again = { 1, 0 };
+	char text[256];
+	struct buf b;
+
+	if (!a->shown || a->leaving)
+		return;
+	if (a->channel == 0)
+		(void)snprintf(text, sizeof text, "%s:%s: no server answers, "
+		    "starting one; %s d detaches", a->workspace, a->shell,
+		    "C-\\");
+	else
+		(void)snprintf(text, sizeof text, "%s: %s; %s d detaches",
+		    a->workspace, a->link_text != NULL &&
+		    a->link_text[0] != '\0' ? a->link_text : "reconnecting",
+		    "C-\\");
+	buf_init(&b, 65536);
+	view_undrawn_notice(a->caps, a->rows, a->cols, text, &b);
+	if (buf_ok(&b) && outfd_queued(a->out) == 0)
+		outfd_put(a->out, b.data, b.len);
+	buf_free(&b);
+	evtimer_add(a->notice_ev, &again);
+}
+
+static void
+attached_notice_due(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	attached_notice(arg);
+}
+
+/* The first picture: now the terminal is ours. */
+static bool
+attached_take_tty(struct attached *a)
+{
+	progress_text(a->progress, NULL);
+	prompter_forget(a->prompter);
+	if (rawtty_raw(&a->tty) == -1) {
+		a->leaving = true;
+		attached_end(a, STATUS_FAILED, true, "the terminal: %s",
+		    strerror(errno));
+		return false;
+	}
+	a->shown = true;
+	attached_input_wanted(a);
+	return true;
+}
+
+static void
+attached_picture(struct attached *a, const uint8_t *p, size_t n)
+{
+	struct picture *pic;
+	struct rd r;
+	const uint8_t *bytes;
+	size_t len;
+	int i;
+
+	if (a->left)
+		return;
+	if (a->npictures == PICTURES) {
+		a->leaving = true;
+		attached_undo(a);
+		attached_end(a, STATUS_FAILED, true,
+		    "the server sends pictures that were not asked for");
+		return;
+	}
+	rd_init(&r, p, n);
+	pic = &a->pictures[a->npictures];
+	pic->number = rd_u32(&r);
+	pic->lines = rd_u64(&r);
+	pic->modes = rd_u32(&r);
+	bytes = rd_rest(&r, &len);
+	if (r.failed)
+		return;
+	if (!a->shown && !attached_take_tty(a))
+		return;
+	event_del(a->notice_ev);
+	a->again_painted = true;
+	/* All that is to be written up to its end, less what belongs to those
+	 * before it (a notice may stand between). */
+	pic->left = outfd_queued(a->out) + len;
+	for (i = 0; i < a->npictures; i++)
+		pic->left -= a->pictures[i].left;
+	a->npictures++;
+	/* Until it is through, either set of modes may be on. */
+	watchdog_modes(a->watchdog, a->modes | pic->modes, a->rows);
+	HOOK("client-picture");
+	outfd_put(a->out, bytes, len);
+	outfd_flush(a->out);
+	if (len == 0)
+		attached_wrote(a->out, 0, a);	/* nothing is written at once */
+}
+
+static void
+attached_pictures_done(struct attached *a, int count)
+{
+	struct buf b;
+	int i;
+
+	buf_init(&b, 64);
+	for (i = 0; i < count; i++) {
+		a->modes = a->pictures[i].modes;
+		a->lines = a->pictures[i].lines;
+		buf_u32(&b, a->pictures[i].number);
+		connect_send(a->connect, CONN_CONTROL, F_SHOWN, a->channel,
+		    &b);
+	}
+	buf_free(&b);
+	memmove(a->pictures, a->pictures + count,
+	    (size_t)(a->npictures - count) * sizeof a->pictures[0]);
+	a->npictures -= count;
+	if (a->watchdog == NULL && !a->left && a->tty.raw) {
+		a->watchdog = watchdog_start(&a->tty, STDOUT_FILENO, a->caps);
+		watchdog_modes(a->watchdog, a->modes, a->rows);
+	}
+	if (a->npictures == 0)
+		watchdog_modes(a->watchdog, a->modes, a->rows);
+}
+
+static void
+attached_wrote(struct outfd *o, size_t n, void *arg)
+{
+	struct attached *a = arg;
+	int count = 0;
+
+	(void)o;
+	for (; count < a->npictures && a->pictures[count].left <= n; count++)
+		n -= a->pictures[count].left;
+	if (count < a->npictures)
+		a->pictures[count].left -= n;
+	if (count > 0)
+		attached_pictures_done(a, count);
+	if (a->left && outfd_queued(a->out) == 0)
+		attached_stop(a);
+}
+
+static void
+attached_write_failed(struct outfd *o, int error, void *arg)
+{
+	struct attached *a = arg;
+
+	(void)o;
+	(void)error;
+	a->leaving = true;
+	attached_end(a, 128 + SIGHUP, false, "%s", "");
+	attached_stop(a);
+}
+
+static const struct outfd_cb attached_outfd_cb = {
+	.wrote = attached_wrote,
+	.failed = attached_write_failed,
+};
+
+/* --- the server --------------------------------------------------------------- */
+
+static void
+attached_link(struct attached *a, const uint8_t *p, size_t n)
+{
+	static const struct timeval tv = { FAILED_MS / 1000, 0 };
+	struct msg_link l;
+
+	if (msg_link_get(&l, p, n) == -1)
+		return;
+	if (!a->shown)
+		progress_link(a->progress, &l);
+	free(a->link_text);
+	a->link_text = xstrdup(l.text);
+	if (l.state == LINK_FAILED && !a->shown)
+		evtimer_add(a->failed_ev, &tv);
+	else
+		event_del(a->failed_ev);
+	msg_link_free(&l);
+}
+
+static void
+attached_link_failed(evutil_socket_t fd, short what, void *arg)
+{
+	struct attached *a = arg;
+
+	(void)fd;
+	(void)what;
+	if (!a->shown)
+		attached_end(a, STATUS_FAILED, true, "%s: %s", a->workspace,
+		    a->link_text != NULL ? a->link_text : "no connection");
+}
+
+static void
+attached_up(struct connect *c, void *arg)
+{
+	struct attached *a = arg;
+	struct typing *t;
+	int flags;
+
+	a->channel = connect_channel(c);
+	/* The user sits at it the first time; coming back is background. */
+	flags = a->read_only ? USE_READ_ONLY : 0;
+	if (a->uid == 0 && prompter_possible())
+		flags |= USE_MAY_PROMPT;
+	connect_use(c, a->channel, a->workspace, flags);
+	if (a->uid != 0) {
+		attached_ask(a, ATTACH_AGAIN);
+		for (t = a->typing; t != NULL; t = t->next)
+			opchan_up(t->op);
+		return;
+	}
+	attached_ask(a, ATTACH_CREATE |
+	    (args_has(a->args, "d") ? ATTACH_OTHERS : 0));
+}
+
+static void
+attached_down(struct connect *c, const char *why, void *arg)
+{
+	static const struct timeval tv = { 0, NOTICE_MS * 1000 };
+	struct attached *a = arg;
+	struct typing *t;
+
+	(void)c;
+	(void)why;
+	a->channel = 0;
+	a->helping = false;
+	prompter_forget(a->prompter);
+	for (t = a->typing; t != NULL; t = t->next)
+		opchan_down(t->op);
+	free(a->link_text);
+	a->link_text = NULL;
+	if (a->left)
+		return;
+	if (a->leaving) {
+		/* It died over our DETACH: that is a detach. */
+		attached_undo(a);
+		attached_end(a, 0, false, "[detached from %s:%s]",
+		    a->workspace, a->shell);
+		return;
+	}
+	/* A move that was under way: back to where we were. */
+	a->moving = false;
+	if (a->held.len > 0 && a->typing != NULL) {
+		typing_put(a, a->held.data, a->held.len);
+		buf_reset(&a->held);
+	}
+	if (a->shown)
+		evtimer_add(a->notice_ev, &tv);
+}
+
+static void
+attached_message(struct connect *c, uint8_t type, uint32_t channel,
+    const uint8_t *p, size_t n, void *arg)
+{
+	struct attached *a = arg;
+	struct typing *t;
+
+	(void)c;
+	if (type == F_PROMPT) {
+		if (!a->shown)
+			prompter_ask(a->prompter, channel, p, n);
+		return;
+	}
+	if (channel != a->channel) {
+		for (t = a->typing; t != NULL; t = t->next)
+			if (opchan_message(t->op, type, channel, p, n))
+				break;
+		return;
+	}
+	if (a->left)
+		return;
+	switch (type) {
+	case F_LINK:
+		attached_link(a, p, n);
+		break;
+	case F_ATTACHED:
+		attached_arrived(a, p, n);
+		break;
+	case F_PICTURE:
+		attached_picture(a, p, n);
+		break;
+	case F_LEFT:
+		attached_left(a, p, n);
+		break;
+	}
+}
+
+static void
+attached_failed(struct connect *c, const char *why, void *arg)
+{
+	struct attached *a = arg;
+
+	(void)c;
+	a->channel = 0;
+	a->leaving = true;
+	attached_undo(a);
+	attached_end(a, STATUS_FAILED, true, "%s", why);
+}
+
+static const struct connect_cb attached_connect_cb = {
+	.up = attached_up,
+	.message = attached_message,
+	.down = attached_down,
+	.failed = attached_failed,
+};
+
+/* --- signals ------------------------------------------------------------------- */
+
+static void
+attached_signal(evutil_socket_t sig, short what, void *arg)
+{
+	struct attached *a = arg;
+	struct buf b;
+
+	(void)what;
+	if (sig == SIGWINCH) {
+		rawtty_size(STDOUT_FILENO, &a->rows, &a->cols);
+		watchdog_modes(a->watchdog, a->modes, a->rows);
+		buf_init(&b, 16);
+		buf_u16(&b, (uint16_t)a->rows);
+		buf_u16(&b, (uint16_t)a->cols);
+		if (a->channel != 0)
+			connect_send(a->connect, CONN_CONTROL, F_RESIZE,
+			    a->channel, &b);
+		buf_free(&b);
+		return;
+	}
+	if (sig == SIGINT && prompter_interrupt(a->prompter))
+		return;
+	a->leaving = true;
+	attached_undo(a);
+	attached_end(a, 128 + (int)sig, false, "%s", "");
+}
+
+/* --- the command ----------------------------------------------------------------- */
+
+static char *
+attached_prefix(struct attached *a, char **cause)
+{
+	struct conf *conf = conf_load(a->args->place->config, cause);
+	char *key;
+
+	if (conf == NULL)
+		return NULL;
+	key = xstrdup(conf->prefix != NULL ? conf->prefix : "C-\\");
+	conf_free(conf);
+	return key;
+}
+
+/* What has to be there before the terminal is touched. 0, or -1 (said). */
+static int
+attached_prepare(struct attached *a)
+{
+	const char *term = getenv("TERM");
+	char *cause = NULL, *key;
+
+	if ((key = attached_prefix(a, &cause)) != NULL)
+		a->prefix = prefix_new(key, &cause);
+	free(key);
+	if (a->prefix != NULL)
+		a->caps = caps_load(term != NULL ? term : "dumb", &cause);
+	if (a->caps != NULL)
+		return 0;
+	say("attach: %s", cause);
+	free(cause);
+	return -1;
+}
+
+static void
+attached_start(struct attached *a)
+{
+	static const int sigs[5] = { SIGWINCH, SIGINT, SIGTERM, SIGHUP,
+	    SIGQUIT };
+	int i;
+
+	rawtty_size(STDOUT_FILENO, &a->rows, &a->cols);
+	a->base = fd_loop(false);
+	a->progress = progress_new(a->base);
+	a->connect = connect_new(a->base, a->args->place, CONNECT_START,
+	    &attached_connect_cb, a);
+	a->prompter = prompter_new(a->base, a->connect);
+	a->out = outfd_new(a->base, STDOUT_FILENO, PICTURES * PICTURE_MAX,
+	    &attached_outfd_cb, a);
+	a->in_ev = event_new(a->base, STDIN_FILENO, EV_READ | EV_PERSIST,
+	    attached_input, a);
+	a->notice_ev = evtimer_new(a->base, attached_notice_due, a);
+	a->leave_ev = evtimer_new(a->base, attached_leave_due, a);
+	a->prefix_ev = evtimer_new(a->base, attached_prefix_due, a);
+	a->failed_ev = evtimer_new(a->base, attached_link_failed, a);
+	for (i = 0; i < 5; i++) {
+		a->signals[i] = evsignal_new(a->base, sigs[i], attached_signal,
+		    a);
+		event_add(a->signals[i], NULL);
+	}
+	/* Raw mode knows no suspend key; a stray TSTP would stop us with the
+	 * terminal raw. TTOU: restoring from the background must not stop. */
+	(void)signal(SIGTSTP, SIG_IGN);
+	(void)signal(SIGTTOU, SIG_IGN);
+	buf_init(&a->held, INPUT_WINDOW + 65536);
+	random_bytes(a->op, MSG_ID);
+}
+
+static void
+attached_clear(struct attached *a)
+{
+	struct typing *t;
+	int i;
+
+	for (i = 0; i < 5; i++)
+		event_free(a->signals[i]);
+	event_free(a->in_ev);
+	event_free(a->notice_ev);
+	event_free(a->leave_ev);
+	event_free(a->prefix_ev);
+	event_free(a->failed_ev);
+	while ((t = a->typing) != NULL) {
+		a->typing = t->next;
+		opchan_free(t->op);
+		free(t);
+	}
+	buf_free(&a->held);
+	outfd_free(a->out);
+	prompter_free(a->prompter);
+	progress_free(a->progress);
+	connect_free(a->connect);
+	event_base_free(a->base);
+	free(a->link_text);
+}
+
+static void
+attached_run(struct attached *a)
+{
+	struct typing *t;
+
+	attached_start(a);
+	connect_begin(a->connect);
+	if (!a->over)
+		event_base_dispatch(a->base);
+	/* What was typed and taken need not be kept. */
+	for (t = a->typing; t != NULL; t = t->next)
+		if (opchan_kept(t->op) == 0)
+			opchan_close(t->op);
+	if (connect_conn(a->connect) != NULL)
+		conn_flush(connect_conn(a->connect));
+	rawtty_restore(&a->tty);
+	watchdog_end(a->watchdog);
+	if (a->last != NULL && a->last[0] != '\0') {
+		if (a->failed)
+			say("%s", a->last);
+		else {
+			fputs(a->last, stdout);
+			fputc('\n', stdout);
+			fflush(stdout);
+		}
+	}
+	attached_clear(a);
+}
+
+int
+cmd_attach(struct args *args)
+{
+	struct attached a;
+	int status;
+
+	if (args->dashes && args->nrest == 0)
+		return usage_error(args->cmd, "there is no command after --");
+	memset(&a, 0, sizeof a);
+	a.args = args;
+	a.about = args->words[0];
+	a.read_only = args_has(args, "r");
+	status = query_target(args, a.about, "main", &a.workspace, &a.shell);
+	if (status != 0)
+		return status;
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		say("attach: standard input and output must be a terminal; "
+		    "`dlmux new', `send' and `capture' need none");
+		status = STATUS_FAILED;
+	} else if (rawtty_open(&a.tty, STDIN_FILENO) == -1) {
+		say("attach: the terminal: %s", strerror(errno));
+		status = STATUS_FAILED;
+	} else if (inside_shell(args->place, a.workspace, a.shell)) {
+		say("attach: this is %s:%s; it would show itself in itself",
+		    a.workspace, a.shell);
+		status = STATUS_FAILED;
+	} else if (attached_prepare(&a) == -1)
+		status = STATUS_FAILED;
+	else {
+		attached_run(&a);
+		status = a.status;
+	}
+	prefix_free(a.prefix);
+	caps_free(a.caps);
+	free(a.workspace);
+	free(a.shell);
+	free(a.last);
+	return status;
+}

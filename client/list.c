@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * `ls`: the server's rows as a table for people or as JSON for programs.
+ */
+#include <sys/ioctl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../server/base/fd.h"
+#include "../server/base/log.h"
+#include "../server/base/mem.h"
+#include "json.h"
+#include "query.h"
+
+#define LIST_OUT_MAX	(64u << 20)
+#define LIST_CELL	160
+#define LIST_COLUMNS	7
+
+struct listing {
+	struct msg_row	*rows;
+	size_t		 nrows, room;
+};
+
+/* Fields that are numbers in the JSON; all others are strings (a shell may be
+ * named "1"). */
+static const char *const numbers[] = {
+	"since_ms", "silent_ms", "rtt_us", "transport_pid", "operations",
+	"clients", "rows", "cols", "idle_ms", "age_ms", "pid", "status", NULL
+};
+
+static const char *
+row_get(const struct msg_row *r, const char *name)
+{
+	size_t n = strlen(name), i;
+
+	for (i = 0; r->fields[i] != NULL; i++)
+		if (strncmp(r->fields[i], name, n) == 0 &&
+		    r->fields[i][n] == '=')
+			return r->fields[i] + n + 1;
+	return "";
+}
+
+/* --- JSON ------------------------------------------------------------------- */
+
+static void
+json_fields(struct buf *b, const struct msg_row *r)
+{
+	const char *eq;
+	char *name;
+	size_t i, k;
+	bool first = true;
+
+	for (i = 0; r->fields[i] != NULL; i++) {
+		if ((eq = strchr(r->fields[i], '=')) == NULL)
+			continue;
+		name = xstrndup(r->fields[i], (size_t)(eq - r->fields[i]));
+		/* The count; the shells themselves stand under this name. */
+		if (r->kind == 'w' && strcmp(name, "shells") == 0) {
+			free(name);
+			continue;
+		}
+		if (!first)
+			buf_puts(b, ", ");
+		first = false;
+		json_string(b, name);
+		buf_puts(b, ": ");
+		for (k = 0; numbers[k] != NULL; k++)
+			if (strcmp(numbers[k], name) == 0)
+				break;
+		if (strcmp(name, "retry") == 0)
+			buf_puts(b, strcmp(eq + 1, "1") == 0 ? "true" :
+			    "false");
+		else if (numbers[k] != NULL)
+			json_number(b, eq + 1);
+		else
+			json_string(b, eq + 1);
+		free(name);
+	}
+}
+
+static void
+list_json(const struct listing *l, struct buf *b)
+{
+	const struct msg_row *r;
+	size_t i;
+	bool open = false, shells = false;
+
+	buf_puts(b, "[");
+	for (i = 0; i < l->nrows; i++) {
+		r = &l->rows[i];
+		if (r->kind == 'w') {
+			if (open)
+				buf_puts(b, shells ? "\n  ]}" : "]}");
+			buf_puts(b, open ? ",\n {" : "\n {");
+			json_fields(b, r);
+			buf_puts(b, ", \"shells\": [");
+			open = true;
+			shells = false;
+		} else if (r->kind == 's' && open) {
+			buf_puts(b, shells ? ",\n   {" : "\n   {");
+			json_fields(b, r);
+			buf_puts(b, "}");
+			shells = true;
+		}
+	}
+	if (open)
+		buf_puts(b, shells ? "\n  ]}\n" : "]}\n");
+	buf_puts(b, "]\n");
+}
+
+/* --- the table --------------------------------------------------------------- */
+
+/* "3s", "12m", "5h", "8d" of milliseconds. */
+static void
+put_time(char *out, size_t max, const char *ms)
+{
+	unsigned long long s = strtoull(ms, NULL, 10) / 1000;
+
+	if (ms[0] == '\0')
+		(void)snprintf(out, max, "%s", "");
+	else if (s < 60)
+		(void)snprintf(out, max, "%llus", s);
+	else if (s < 3600)
+		(void)snprintf(out, max, "%llum", s / 60);
+	else if (s < 48 * 3600)
+		(void)snprintf(out, max, "%lluh", s / 3600);
+	else
+		(void)snprintf(out, max, "%llud", s / 86400);
+}
+
+static void
+workspace_cells(const struct msg_row *r, char c[LIST_COLUMNS][LIST_CELL])
+{
+	const char *state = row_get(r, "state");
+	unsigned long us = strtoul(row_get(r, "rtt_us"), NULL, 10);
+
+	log_clean(c[0], LIST_CELL, row_get(r, "workspace"));
+	if (strcmp(state, "up") != 0) {
+		(void)snprintf(c[1], LIST_CELL, "%s", state);
+		log_clean(c[6], LIST_CELL, row_get(r, "text"));
+	} else if (us == 0)
+		(void)snprintf(c[1], LIST_CELL, "up");
+	else if (us < 10000)
+		(void)snprintf(c[1], LIST_CELL, "up %lu.%lu ms", us / 1000,
+		    us % 1000 / 100);
+	else
+		(void)snprintf(c[1], LIST_CELL, "up %lu ms", us / 1000);
+}
+
+static void
+shell_cells(const struct msg_row *r, char c[LIST_COLUMNS][LIST_CELL])
+{
+	const char *state = row_get(r, "state"), *title, *clients;
+	char name[LIST_CELL];
+
+	(void)snprintf(name, sizeof name, "%s:%s", row_get(r, "workspace"),
+	    row_get(r, "shell"));
+	log_clean(c[0], LIST_CELL, name);
+	if (strcmp(state, "ended") == 0 && row_get(r, "signal")[0] != '\0')
+		(void)snprintf(c[1], LIST_CELL, "ended %s",
+		    row_get(r, "signal"));
+	else if (strcmp(state, "ended") == 0)
+		(void)snprintf(c[1], LIST_CELL, "ended %s",
+		    row_get(r, "status"));
+	else
+		(void)snprintf(c[1], LIST_CELL, "%s", state);
+	(void)snprintf(c[2], LIST_CELL, "%sx%s", row_get(r, "cols"),
+	    row_get(r, "rows"));
+	clients = row_get(r, "clients");
+	(void)snprintf(c[3], LIST_CELL, "%s", clients);
+	put_time(c[4], LIST_CELL, row_get(r, "idle_ms"));
+	put_time(c[5], LIST_CELL, row_get(r, "age_ms"));
+	title = row_get(r, "title");
+	if (row_get(r, "why")[0] != '\0')
+		title = row_get(r, "why");
+	else if (title[0] == '\0')
+		title = row_get(r, "command");
+	log_clean(c[6], LIST_CELL, title);
+}
+
+/* Columns of a clean UTF-8 string, nearly: what is beyond the Latin, Greek and
+ * their neighbours counts two, which is never too little for what people put
+ * into titles. */
+static size_t
+text_cols(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s != '\0'; s++)
+		if (((unsigned char)*s & 0xc0) != 0x80)
+			n += (unsigned char)*s >= 0xe1 ? 2 : 1;
+	return n;
+}
+
+static void
+text_cut(char *s, size_t cols)
+{
+	size_t n = 0, w;
+
+	for (; *s != '\0'; s++) {
+		if (((unsigned char)*s & 0xc0) == 0x80)
+			continue;
+		w = (unsigned char)*s >= 0xe1 ? 2 : 1;
+		if (n + w > cols) {
+			*s = '\0';
+			return;
+		}
+		n += w;
+	}
+}
+
+static void
+list_table(const struct listing *l, struct buf *b)
+{
+	static const char *const heads[LIST_COLUMNS] = { "NAME", "STATE",
+	    "SIZE", "CLIENTS", "IDLE", "AGE", "WHAT" };
+	char (*cells)[LIST_COLUMNS][LIST_CELL];
+	size_t wide[LIST_COLUMNS], i, k, n, used, cols = 0;
+	struct winsize ws;
+
+	if (l->nrows == 0)
+		return;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0)
+		cols = ws.ws_col;
+	cells = xcalloc(l->nrows + 1, sizeof *cells);
+	for (k = 0; k < LIST_COLUMNS; k++)
+		(void)snprintf(cells[0][k], LIST_CELL, "%s", heads[k]);
+	for (i = 0; i < l->nrows; i++)
+		(l->rows[i].kind == 'w' ? workspace_cells : shell_cells)
+		    (&l->rows[i], cells[i + 1]);
+	for (k = 0; k < LIST_COLUMNS; k++) {
+		wide[k] = 0;
+		for (i = 0; i <= l->nrows; i++)
+			if ((n = text_cols(cells[i][k])) > wide[k])
+				wide[k] = n;
+	}
+	for (i = 0; i <= l->nrows; i++) {
+		for (used = 0, k = 0; k < LIST_COLUMNS; k++) {
+			n = text_cols(cells[i][k]);
+			if (k == LIST_COLUMNS - 1) {
+				if (cols > 0)
+					text_cut(cells[i][k],
+					    cols > used ? cols - used : 0);
+				buf_puts(b, cells[i][k]);
+				break;
+			}
+			buf_puts(b, cells[i][k]);
+			for (; n < wide[k] + 2; n++)
+				buf_u8(b, ' ');
+			used += wide[k] + 2;
+		}
+		while (b->len > 0 && b->data[b->len - 1] == ' ')
+			b->len--;
+		buf_puts(b, "\n");
+	}
+	free(cells);
+}
+
+static int
+list_answer(uint8_t type, const uint8_t *p, size_t n, void *arg)
+{
+	struct listing *l = arg;
+	struct msg_row r;
+
+	if (type != F_ROW || msg_row_get(&r, p, n) == -1)
+		return QUERY_DEFAULT;
+	if (r.kind != 'w' && r.kind != 's') {
+		msg_row_free(&r);	/* a newer server's */
+		return QUERY_GO_ON;
+	}
+	if (l->nrows == l->room) {
+		l->room = l->room != 0 ? l->room * 2 : 16;
+		l->rows = xreallocarray(l->rows, l->room, sizeof *l->rows);
+	}
+	l->rows[l->nrows++] = r;
+	return QUERY_GO_ON;
+}
+
+int
+cmd_list(struct args *args)
+{
+	struct query q;
+	struct listing l;
+	struct buf b;
+	size_t i;
+	int status;
+
+	memset(&q, 0, sizeof q);
+	memset(&l, 0, sizeof l);
+	q.args = args;
+	q.connect_flags = CONNECT_START;	/* it remembers */
+	q.type = F_LIST;
+	q.answer = list_answer;
+	q.arg = &l;
+	buf_init(&q.body, 16);
+	status = query_run(&q);
+	if (status == 0) {
+		buf_init(&b, LIST_OUT_MAX);
+		(args_has(args, "json") ? list_json : list_table)(&l, &b);
+		if (fd_write_all(STDOUT_FILENO, b.data, b.len) == -1)
+			status = STATUS_FAILED;
+		buf_free(&b);
+	}
+	for (i = 0; i < l.nrows; i++)
+		msg_row_free(&l.rows[i]);
+	free(l.rows);
+	return status;
+}

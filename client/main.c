@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * One binary, several roles: a command of the user's, the server, the agent
+ * and its front, or the asker that ssh runs. The word after the options says
+ * which.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../server/agent/agent.h"
+#include "../server/base/fd.h"
+#include "../server/base/mem.h"
+#include "../server/link/askpass.h"
+#include "../server/server.h"
+#include "command.h"
+#include "say.h"
+
+static int
+usage_none(void)
+{
+	say("which command? `dlmux help' lists them");
+	return STATUS_USAGE;
+}
+
+static struct place *
+open_place(void)
+{
+	char *cause = NULL;
+	struct place *place = place_open(NULL, &cause);
+
+	if (place == NULL)
+		say("%s", cause);
+	free(cause);
+	return place;
+}
+
+static int
+run_server(int argc, char **argv)
+{
+	struct place *place = open_place();
+	int status;
+
+	if (place == NULL)
+		return 1;
+	status = server_main(place, argc, argv);
+	place_free(place);
+	return status;
+}
+
+static int
+run_command(const struct command *cmd, int argc, char **argv)
+{
+	struct args args;
+	char *cause = NULL, *words[] = { NULL, NULL };
+	bool help;
+	int status;
+
+	if (args_parse(&args, cmd, argc, argv, &help, &cause) == -1) {
+		status = usage_error(cmd, "%s", cause);
+		free(cause);
+	} else if (help) {
+		words[0] = (char *)(uintptr_t)cmd->name;
+		args.words[0] = words[0];
+		args.nwords = 1;
+		status = cmd_help(&args);
+	} else if (cmd->run == cmd_help || cmd->run == cmd_version)
+		status = cmd->run(&args);
+	else if ((args.place = open_place()) == NULL)
+		status = STATUS_FAILED;
+	else {
+		status = cmd->run(&args);
+		place_free(args.place);
+	}
+	args_clear(&args);
+	return status;
+}
+
+/* -L NAME in front of the command. Moves argv on; an exit status or -1. */
+static int
+global_options(int *argc, char ***argv)
+{
+	const char *name;
+
+	while (*argc > 0 && (*argv)[0][0] == '-' && (*argv)[0][1] != '\0') {
+		if (strncmp((*argv)[0], "-L", 2) != 0)
+			break;
+		name = (*argv)[0] + 2;
+		if (*name == '\0' && *argc > 1) {
+			name = (*argv)[1];
+			(*argc)--;
+			(*argv)++;
+		}
+		if (*name == '\0') {
+			say("-L needs the name of an instance");
+			return STATUS_USAGE;
+		}
+		/* By the environment, so that the server and agents that we
+		 * start belong to it too. */
+		if (setenv("DLMUX_INSTANCE", name, 1) == -1)
+			return STATUS_FAILED;
+		(*argc)--;
+		(*argv)++;
+	}
+	return -1;
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct command *cmd;
+	const char *word;
+	int status;
+
+	fd_sanitize();
+	/* A reader that left is an error of a write, never our death. */
+	(void)signal(SIGPIPE, SIG_IGN);
+
+	/* ssh runs its asker with the question as the only word. */
+	if (argc == 2 && getenv("DLMUX_ASKPASS") != NULL &&
+	    command_find(argv[1]) == NULL && argv[1][0] != '-')
+		return askpass_main(argv[1]);
+
+	argc--;
+	argv++;
+	if ((status = global_options(&argc, &argv)) != -1)
+		return status;
+	if (argc == 0)
+		return usage_none();
+	word = argv[0];
+	if (strcmp(word, "agent") == 0)
+		return agent_main(argc, argv);
+	if (strcmp(word, "server") == 0 && argc > 1 &&
+	    strcmp(argv[1], "--run") == 0)
+		return run_server(argc - 1, argv + 1);
+	if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+		word = "help";
+	else if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0)
+		word = "version";
+	if ((cmd = command_find(word)) == NULL) {
+		say("there is no %s \"%s\"; `dlmux help' lists what there is",
+		    word[0] == '-' ? "option" : "command", word);
+		return STATUS_USAGE;
+	}
+	return run_command(cmd, argc - 1, argv + 1);
+}

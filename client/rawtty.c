@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Terminal settings; see rawtty.h.
+ */
+#include <sys/ioctl.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rawtty.h"
+
+int
+rawtty_open(struct rawtty *t, int fd)
+{
+	memset(t, 0, sizeof *t);
+	t->fd = fd;
+	return tcgetattr(fd, &t->before);
+}
+
+int
+rawtty_raw(struct rawtty *t)
+{
+	struct termios raw = t->before;
+
+	if (t->raw)
+		return 0;
+	cfmakeraw(&raw);
+	raw.c_cc[VMIN] = 1;
+	raw.c_cc[VTIME] = 0;
+	/* DRAIN, not FLUSH: what was typed ahead is meant for the shell. */
+	while (tcsetattr(t->fd, TCSADRAIN, &raw) == -1)
+		if (errno != EINTR)
+			return -1;
+	/* A terminal may not take every bit; what it says now is what is
+	 * compared before anything is put back. */
+	if (tcgetattr(t->fd, &t->ours) == -1)
+		t->ours = raw;
+	t->raw = true;
+	return 0;
+}
+
+void
+rawtty_restore(struct rawtty *t)
+{
+	if (!t->raw)
+		return;
+	t->raw = false;
+	/* NOW: the last bytes are with the terminal already, and waiting for a
+	 * terminal that was stopped (C-s) would hang the exit. */
+	while (tcsetattr(t->fd, TCSANOW, &t->before) == -1)
+		if (errno != EINTR)
+			break;
+}
+
+void
+rawtty_size(int fd, int *rows, int *cols)
+{
+	struct winsize ws;
+
+	*rows = 24;
+	*cols = 80;
+	if (ioctl(fd, TIOCGWINSZ, &ws) == -1)
+		return;
+	if (ws.ws_row > 0)
+		*rows = ws.ws_row;
+	if (ws.ws_col > 0)
+		*cols = ws.ws_col;
+}

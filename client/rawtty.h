@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The user's terminal: raw and back, its size, and the watchdog that puts it
+ * back when the client was killed outright.
+ */
+#ifndef DLMUX_RAWTTY_H
+#define DLMUX_RAWTTY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <termios.h>
+
+#include "../term/caps.h"
+
+struct rawtty {
+	int		fd;
+	bool		raw;
+	struct termios	before;		/* as the user had it */
+	struct termios	ours;		/* as the terminal says after rawtty_raw */
+};
+
+/* Reads the settings. -1 if fd is no terminal. */
+int	 rawtty_open(struct rawtty *, int fd);
+int	 rawtty_raw(struct rawtty *);			/* -1 with errno */
+void	 rawtty_restore(struct rawtty *);
+/* 24x80 if the terminal does not know. */
+void	 rawtty_size(int fd, int *rows, int *cols);
+
+struct watchdog;
+
+/*
+ * A process in its own group that holds nothing but the terminal and waits
+ * for this one to die. If it dies without watchdog_end(), the modes last
+ * written down are undone and the settings restored if they are still those
+ * of rawtty_raw(). caps may be NULL: then settings only. NULL if it cannot be
+ * started: the terminal is then as safe as with any other program.
+ */
+struct watchdog *watchdog_start(const struct rawtty *, int out,
+	    const struct caps *);
+/* What is, or may be in the middle of a write, on at the terminal. */
+void	 watchdog_modes(struct watchdog *, uint32_t modes, int rows);
+/* All is well: it goes. NULL is fine. */
+void	 watchdog_end(struct watchdog *);
+
+#endif

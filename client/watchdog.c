@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The process that outlives a killed client by a moment; see rawtty.h.
+ *
+ * A terminal left with mouse reports, bracketed paste or the alternate screen
+ * on, and echo off, is what every other attach program leaves behind after
+ * SIGKILL. The watchdog is in a process group of its own, so that a signal to
+ * the client's group leaves it, and ignores what a terminal sends.
+ */
+#include <sys/types.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../server/base/buf.h"
+#include "../server/base/fd.h"
+#include "../server/base/mem.h"
+#include "../term/view.h"
+#include "rawtty.h"
+
+/* Undoing takes a few hundred bytes; a terminal that does not take them within
+ * this is gone or stopped. */
+#define WATCHDOG_WRITE_MS	2000
+
+/* Shared with the client, which writes it: plain words, each stored whole. */
+struct notes {
+	volatile uint32_t	modes;
+	volatile uint32_t	rows;
+	volatile uint32_t	shown;	/* a frame was written */
+};
+
+struct watchdog {
+	int		 pipe;		/* a byte: go; EOF: we died */
+	pid_t		 pid;
+	struct notes	*notes;
+};
+
+static bool
+settings_equal(const struct termios *a, const struct termios *b)
+{
+	/* Not memcmp: there is padding, and libc keeps bits of its own. */
+	return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag &&
+	    a->c_cflag == b->c_cflag && a->c_lflag == b->c_lflag &&
+	    memcmp(a->c_cc, b->c_cc, NCCS) == 0;
+}
+
+static void
+write_bounded(int fd, const uint8_t *p, size_t n)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+	ssize_t w;
+
+	while (n > 0 && poll(&pfd, 1, WATCHDOG_WRITE_MS) > 0) {
+		w = write(fd, p, n);
+		if (w == -1 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (w == -1)
+			return;
+		p += w;
+		n -= (size_t)w;
+	}
+}
+
+static void __attribute__((noreturn))
+watchdog_wait(int in, const struct rawtty *t, int out, const struct caps *caps,
+    const struct notes *notes)
+{
+	struct termios now;
+	struct buf b;
+	char byte;
+	ssize_t n;
+
+	while ((n = read(in, &byte, 1)) == -1 && errno == EINTR)
+		;
+	if (n == 1)
+		_exit(0);
+	if (tcgetattr(t->fd, &now) == -1)
+		_exit(0);	/* the terminal is gone too */
+	if (caps != NULL && notes->shown) {
+		buf_init(&b, 65536);
+		/* The client may have died in the middle of a sequence: the end
+		 * of a string ends every kind of it, and nothing if there is
+		 * none. */
+		buf_puts(&b, "\033\\");
+		view_undo(caps, notes->modes, (int)notes->rows, &b);
+		if (buf_ok(&b))
+			write_bounded(out, b.data, b.len);
+	}
+	if (settings_equal(&now, &t->ours))
+		(void)tcsetattr(t->fd, TCSANOW, &t->before);
+	_exit(0);
+}
+
+struct watchdog *
+watchdog_start(const struct rawtty *t, int out, const struct caps *caps)
+{
+	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM,
+	    SIGTTOU, SIGTTIN, SIGTSTP, SIGPIPE, SIGUSR1, SIGUSR2, SIGWINCH };
+	struct watchdog *w;
+	struct rawtty copy = *t;
+	sigset_t none;
+	size_t i;
+	int p[2], fds[3];
+
+	if (fd_pipe(p) == -1)
+		return NULL;
+	w = xcalloc(1, sizeof *w);
+	w->pipe = p[1];
+	w->notes = mmap(NULL, sizeof *w->notes, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (w->notes == MAP_FAILED || (w->pid = fork()) == -1) {
+		if (w->notes != MAP_FAILED)
+			munmap(w->notes, sizeof *w->notes);
+		close(p[0]);
+		close(p[1]);
+		free(w);
+		return NULL;
+	}
+	if (w->pid != 0) {
+		/* Here too, so that it is done whoever runs first. */
+		(void)setpgid(w->pid, w->pid);
+		close(p[0]);
+		return w;
+	}
+	(void)setpgid(0, 0);
+	for (i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+		(void)signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)prctl(PR_SET_NAME, "dlmux-watchdog");
+	/* It must hold nothing that somebody waits to see closed: the pipe and
+	 * the terminal, moved to 0-2, are all it keeps. */
+	fds[0] = fcntl(p[0], F_DUPFD, 10);
+	fds[1] = fcntl(t->fd, F_DUPFD, 10);
+	fds[2] = fcntl(out, F_DUPFD, 10);
+	for (i = 0; i < 3; i++)
+		(void)dup2(fds[i], (int)i);
+	fd_close_from(3);
+	(void)chdir("/");
+	copy.fd = 1;
+	watchdog_wait(0, &copy, 2, caps, w->notes);
+}
+
+void
+watchdog_modes(struct watchdog *w, uint32_t modes, int rows)
+{
+	if (w == NULL)
+		return;
+	w->notes->modes = modes;
+	w->notes->rows = (uint32_t)rows;
+	w->notes->shown = 1;
+}
+
+void
+watchdog_end(struct watchdog *w)
+{
+	if (w == NULL)
+		return;
+	(void)fd_write_all(w->pipe, "q", 1);
+	close(w->pipe);
+	while (waitpid(w->pid, NULL, 0) == -1 && errno == EINTR)
+		;
+	munmap(w->notes, sizeof *w->notes);
+	free(w);
+}
