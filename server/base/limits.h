@@ -97,6 +97,9 @@
 #define MIRROR_HISTORY_BYTES	(16u << 20)
 /* Streams that did not fit together, without progress between them. */
 #define MIRROR_RESYNCS		3u
+/* Operations whose MARK a mirror remembers, and fewer than the generations
+ * that a screen tells apart (64). */
+#define MIRROR_MARKS		32
 /* The regex of a wait: repeat counts multiply in regcomp()'s memory. */
 #define WAIT_REGEX_MAX		1024u
 #define WAIT_REPEAT_MAX		1000u
@@ -268,6 +271,8 @@
 #define HANDOFF_HEAD_MAX	256u
 #define HANDOFF_MS		10000	/* a front that stops half-way */
 #define HELLO_MS		60000	/* a server that says nothing */
+/* Variables of one OPEN; they are merged one by one. */
+#define OPEN_ENV_MAX		4096u
 /* What a peer that was told why gets to read it. */
 #define FAREWELL_MS		2000
 /* A shell's ring grows in pieces from the first to the second: an idle shell

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC */
+/* The words of `dlmux agent`. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent.h"
+#include "confirm.h"
+#include "daemon.h"
+#include "envprobe.h"
+#include "front.h"
+
+int
+agent_main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+
+	if (strcmp(word, "--stdio") == 0 && argc == 3)
+		return front_main(argv[2]);
+	if (strcmp(word, "--daemon") == 0 && argc == 3)
+		return daemon_main(atoi(argv[2]));
+	if (strcmp(word, "--confirm") == 0 && argc == 4)
+		return confirm_main(argv[2], argv[3]);
+	if (strcmp(word, "--env") == 0 && argc == 3)
+		return envprobe_print(argv[2]);
+	fprintf(stderr, "usage: dlmux agent --stdio MARKER | --daemon FD | "
+	    "--confirm SIZE CRC | --env MARKER\n");
+	return 2;
+}
