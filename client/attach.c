@@ -7,28 +7,20 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../server/base/clock.h"
 #include "../server/base/conf.h"
 #include "../server/base/fd.h"
-#include "../server/base/hook.h"
 #include "../server/base/limits.h"
 #include "../server/base/mem.h"
-#include "../term/caps.h"
-#include "../term/keys.h"
-#include "../term/view.h"
-#include "inside.h"
+#include "attached.h"
 #include "envlist.h"
-#include "opchan.h"
-#include "outfd.h"
-#include "progress.h"
-#include "prompter.h"
+#include "inside.h"
 #include "query.h"
-#include "rawtty.h"
 #include "say.h"
 
 /* Most servers are back sooner than a notice is worth reading. */
@@ -37,85 +29,19 @@
 #define DETACH_MS	500
 /* A failed link usually comes with a LEFT that knows more. */
 #define FAILED_MS	1000
-/* An escape that is no sequence: the prefix's recogniser lets it go. */
-#define PREFIX_MS	50
 /* A terminal that takes no more does not keep us from leaving. */
 #define DRAIN_MS	2000
 
-/* Pictures being written: PICTURE_FLIGHT of the server and what crosses. */
-#define PICTURES	8
-
-struct picture {
-	uint32_t	number, modes;
-	uint64_t	lines;
-	size_t		left;		/* bytes not written yet */
-};
-
-/* What is typed into one shell. */
-struct typing {
-	struct opchan	*op;
-	struct typing	*next;		/* older ones, not all taken yet */
-	uint64_t	 uid;
-};
-
-struct attached {
-	const struct args	*args;
-	const char		*about;		/* as the user wrote it */
-	char			*workspace, *shell;	/* canonical once known */
-	struct event_base	*base;
-	struct connect		*connect;
-	struct prompter		*prompter;
-	struct progress		*progress;
-	struct outfd		*out;
-	struct rawtty		 tty;
-	struct watchdog		*watchdog;
-	struct caps		*caps;
-	struct prefix		*prefix;
-	int			 rows, cols;
-
-	uint32_t		 channel;	/* of ATTACH; 0: no server */
-	uint8_t			 op[MSG_ID];	/* of the creation */
-	uint8_t			 agent[MSG_ID];
-	uint64_t		 uid;		/* 0: nothing shown yet */
-	bool			 read_only, shown, again_painted;
-	struct picture		 pictures[PICTURES];
-	int			 npictures;
-	uint32_t		 modes;		/* on at the terminal */
-	uint64_t		 lines;
-	char			*link_text;	/* how the link does */
-
-	struct typing		*typing;	/* the newest first */
-	bool			 moving;	/* ATTACH sent, ATTACHED not here */
-	struct buf		 held;		/* typed since */
-	bool			 helping;
-
-	struct event		*in_ev, *notice_ev, *leave_ev, *prefix_ev;
-	struct event		*failed_ev;
-	struct event		*signals[5];
-	bool			 in_on;
-
-	bool			 leaving;	/* DETACH sent, or over */
-	bool			 left;		/* the last picture is here */
-	bool			 over;
-	int			 status;
-	char			*last;		/* the line said at the end */
-	bool			 failed;	/* ... is an error */
-};
-
-static void	 attached_input_wanted(struct attached *);
-static void	 attached_wrote(struct outfd *, size_t, void *);
-
 /* --- leaving ---------------------------------------------------------------- */
 
-static void
+void
 attached_stop(struct attached *a)
 {
 	a->over = true;
 	event_base_loopbreak(a->base);
 }
 
-/* It is over; the loop goes on until the terminal has what was written. */
-static void __attribute__((format(printf, 4, 5)))
+void
 attached_end(struct attached *a, int status, bool failed, const char *fmt, ...)
 {
 	static const struct timeval drain = { DRAIN_MS / 1000, 0 };
@@ -141,23 +67,7 @@ attached_end(struct attached *a, int status, bool failed, const char *fmt, ...)
 		evtimer_add(a->leave_ev, &drain);
 }
 
-/* No server will paint the end: by ourselves. */
-static void
-attached_undo(struct attached *a)
-{
-	struct buf b;
-
-	if (!a->shown || a->caps == NULL)
-		return;
-	buf_init(&b, 65536);
-	view_undo(a->caps, a->modes, a->rows, &b);
-	if (buf_ok(&b))
-		outfd_put(a->out, b.data, b.len);
-	buf_free(&b);
-	watchdog_modes(a->watchdog, 0, a->rows);
-}
-
-static void
+void
 attached_detach(struct attached *a)
 {
 	static const struct timeval tv = { 0, DETACH_MS * 1000 };
@@ -231,105 +141,6 @@ attached_left(struct attached *a, const uint8_t *p, size_t n)
 	msg_left_free(&m);
 }
 
-/* --- what is typed ------------------------------------------------------------ */
-
-static void
-typing_link(struct opchan *op, const struct msg_link *l, void *arg)
-{
-	(void)op;
-	(void)l;
-	(void)arg;
-}
-
-static void
-typing_started(struct opchan *op, const struct msg_started *m, void *arg)
-{
-	(void)op;
-	(void)m;
-	(void)arg;
-}
-
-static void
-typing_room(struct opchan *op, void *arg)
-{
-	(void)op;
-	attached_input_wanted(arg);
-}
-
-/* An operation of keys that is through, or whose shell is: what becomes of the
- * attachment the server says on its own channel. */
-static void
-typing_done(struct opchan *op, const struct opchan_result *r, void *arg)
-{
-	(void)arg;
-	if (r->how == OPCHAN_TAKEN)
-		opchan_close(op);
-}
-
-static const struct opchan_cb typing_cb = {
-	.link = typing_link,
-	.started = typing_started,
-	.room = typing_room,
-	.done = typing_done,
-};
-
-static void
-typing_open(struct attached *a)
-{
-	struct opchan_setup setup;
-	struct typing *t;
-
-	if (a->read_only)
-		return;
-	/* What was typed into the last one still goes there. */
-	if (a->typing != NULL)
-		opchan_input_end(a->typing->op);
-	memset(&setup, 0, sizeof setup);
-	setup.workspace = a->workspace;
-	setup.input_max = CLIENT_TYPED_MAX;
-	setup.open.kind = OP_INPUT;
-	setup.open.uid = a->uid;
-	setup.open.shell = a->shell;
-	t = xcalloc(1, sizeof *t);
-	t->uid = a->uid;
-	t->op = opchan_new(a->connect, &setup, &typing_cb, a);
-	t->next = a->typing;
-	a->typing = t;
-	opchan_up(t->op);
-}
-
-static void
-typing_put(struct attached *a, const void *p, size_t n)
-{
-	if (n == 0 || a->read_only)
-		return;
-	if (a->moving || a->typing == NULL) {
-		buf_put(&a->held, p, n);
-		return;
-	}
-	/* Room was asked for before reading; a prefix that was held back may
-	 * come on top, and a shell that takes nothing loses nobody's work. */
-	if (n > opchan_room(a->typing->op))
-		n = opchan_room(a->typing->op);
-	opchan_input(a->typing->op, p, n);
-}
-
-static void
-attached_input_wanted(struct attached *a)
-{
-	bool want = a->tty.raw && !a->leaving && a->held.len < INPUT_WINDOW &&
-	    (a->typing == NULL || a->moving ||
-	    opchan_room(a->typing->op) >= 8192);
-
-	if (want == a->in_on)
-		return;
-	a->in_on = want;
-	if (want)
-		event_add(a->in_ev, NULL);
-	else
-		event_del(a->in_ev);
-}
-
 /* --- asking to be shown something ------------------------------------------- */
 
 static void
@@ -377,8 +188,7 @@ attached_ask(struct attached *a, int flags)
 	free(instance);
 }
 
-/* Another shell of the workspace: keys wait for it. */
-static void
+void
 attached_move(struct attached *a, int flags)
 {
 	if (a->channel == 0 || a->moving || a->uid == 0)
@@ -406,284 +216,10 @@ attached_arrived(struct attached *a, const uint8_t *p, size_t n)
 	msg_attached_free(&m);
 	a->moving = false;
 	if (other)
-		typing_open(a);
-	if (a->held.len > 0) {
-		struct buf held = a->held;
-
-		buf_init(&a->held, a->held.max);
-		typing_put(a, held.data, held.len);
-		buf_free(&held);
-	}
+		attached_keys_to(a);
+	attached_keys_release(a);
 	attached_input_wanted(a);
 }
-
-/* --- keys --------------------------------------------------------------------- */
-
-static void
-attached_overlay(struct attached *a, bool on)
-{
-	struct buf b;
-
-	a->helping = on;
-	buf_init(&b, 16);
-	buf_u8(&b, on);
-	connect_send(a->connect, CONN_CONTROL, F_OVERLAY, a->channel, &b);
-	buf_free(&b);
-}
-
-static void
-attached_command(struct attached *a, int key)
-{
-	switch (key) {
-	case 'd':
-		attached_detach(a);
-		break;
-	case 'c':
-		attached_move(a, ATTACH_FRESH);
-		break;
-	case 'n':
-		attached_move(a, ATTACH_NEXT);
-		break;
-	case 'p':
-		attached_move(a, ATTACH_PREV);
-		break;
-	case '?':
-		if (a->channel != 0 && a->uid != 0)
-			attached_overlay(a, true);
-		break;
-	}
-}
-
-static void
-attached_typed(struct attached *a, const char *p, size_t n)
-{
-	static const struct timeval tv = { 0, PREFIX_MS * 1000 };
-	struct buf out;
-	size_t used;
-	int key;
-
-	buf_init(&out, 65536);
-	while (n > 0 && !a->leaving) {
-		key = prefix_feed(a->prefix, "dcnp?", p, n, &used, &out);
-		p += used;
-		n -= used;
-		if (out.len > 0 && a->helping) {
-			/* Any key puts the help away, and is not more. */
-			attached_overlay(a, false);
-			buf_reset(&out);
-		}
-		typing_put(a, out.data, out.len);
-		buf_reset(&out);
-		if (key == 0)
-			break;
-		if (a->helping)
-			attached_overlay(a, false);
-		else
-			attached_command(a, key);
-	}
-	buf_free(&out);
-	if (prefix_pending(a->prefix))
-		evtimer_add(a->prefix_ev, &tv);
-	else
-		event_del(a->prefix_ev);
-}
-
-static void
-attached_prefix_due(evutil_socket_t fd, short what, void *arg)
-{
-	struct attached *a = arg;
-	struct buf out;
-
-	(void)fd;
-	(void)what;
-	buf_init(&out, 65536);
-	prefix_flush(a->prefix, &out);
-	if (out.len > 0 && a->helping)
-		attached_overlay(a, false);
-	else
-		typing_put(a, out.data, out.len);
-	buf_free(&out);
-}
-
-static void
-attached_input(evutil_socket_t fd, short what, void *arg)
-{
-	struct attached *a = arg;
-	char data[4096];
-	ssize_t n;
-
-	(void)what;
-	n = read(fd, data, sizeof data);
-	if (n == -1 && (errno == EINTR || errno == EAGAIN))
-		return;
-	if (n <= 0) {
-		/* The terminal is gone; the shell is not. */
-		a->leaving = true;
-		attached_end(a, 128 + SIGHUP, false, "%s", "");
-		return;
-	}
-	attached_typed(a, data, (size_t)n);
-	attached_input_wanted(a);
-}
-
-/* --- pictures ------------------------------------------------------------------- */
-
-/* While no server answers: over the last picture. */
-static void
-attached_notice(struct attached *a)
-{
-	static const struct timeval again = { 1, 0 };
-	char text[256];
-	struct buf b;
-
-	if (!a->shown || a->leaving)
-		return;
-	if (a->channel == 0)
-		(void)snprintf(text, sizeof text, "%s:%s: no server answers, "
-		    "starting one; %s d detaches", a->workspace, a->shell,
-		    "C-\\");
-	else
-		(void)snprintf(text, sizeof text, "%s: %s; %s d detaches",
-		    a->workspace, a->link_text != NULL &&
-		    a->link_text[0] != '\0' ? a->link_text : "reconnecting",
-		    "C-\\");
-	buf_init(&b, 65536);
-	view_undrawn_notice(a->caps, a->rows, a->cols, text, &b);
-	if (buf_ok(&b) && outfd_queued(a->out) == 0)
-		outfd_put(a->out, b.data, b.len);
-	buf_free(&b);
-	evtimer_add(a->notice_ev, &again);
-}
-
-static void
-attached_notice_due(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	attached_notice(arg);
-}
-
-/* The first picture: now the terminal is ours. */
-static bool
-attached_take_tty(struct attached *a)
-{
-	progress_text(a->progress, NULL);
-	prompter_forget(a->prompter);
-	if (rawtty_raw(&a->tty) == -1) {
-		a->leaving = true;
-		attached_end(a, STATUS_FAILED, true, "the terminal: %s",
-		    strerror(errno));
-		return false;
-	}
-	a->shown = true;
-	attached_input_wanted(a);
-	return true;
-}
-
-static void
-attached_picture(struct attached *a, const uint8_t *p, size_t n)
-{
-	struct picture *pic;
-	struct rd r;
-	const uint8_t *bytes;
-	size_t len;
-	int i;
-
-	if (a->left)
-		return;
-	if (a->npictures == PICTURES) {
-		a->leaving = true;
-		attached_undo(a);
-		attached_end(a, STATUS_FAILED, true,
-		    "the server sends pictures that were not asked for");
-		return;
-	}
-	rd_init(&r, p, n);
-	pic = &a->pictures[a->npictures];
-	pic->number = rd_u32(&r);
-	pic->lines = rd_u64(&r);
-	pic->modes = rd_u32(&r);
-	bytes = rd_rest(&r, &len);
-	if (r.failed)
-		return;
-	if (!a->shown && !attached_take_tty(a))
-		return;
-	event_del(a->notice_ev);
-	a->again_painted = true;
-	/* All that is to be written up to its end, less what belongs to those
-	 * before it (a notice may stand between). */
-	pic->left = outfd_queued(a->out) + len;
-	for (i = 0; i < a->npictures; i++)
-		pic->left -= a->pictures[i].left;
-	a->npictures++;
-	/* Until it is through, either set of modes may be on. */
-	watchdog_modes(a->watchdog, a->modes | pic->modes, a->rows);
-	HOOK("client-picture");
-	outfd_put(a->out, bytes, len);
-	outfd_flush(a->out);
-	if (len == 0)
-		attached_wrote(a->out, 0, a);	/* nothing is written at once */
-}
-
-static void
-attached_pictures_done(struct attached *a, int count)
-{
-	struct buf b;
-	int i;
-
-	buf_init(&b, 64);
-	for (i = 0; i < count; i++) {
-		a->modes = a->pictures[i].modes;
-		a->lines = a->pictures[i].lines;
-		buf_u32(&b, a->pictures[i].number);
-		connect_send(a->connect, CONN_CONTROL, F_SHOWN, a->channel,
-		    &b);
-	}
-	buf_free(&b);
-	memmove(a->pictures, a->pictures + count,
-	    (size_t)(a->npictures - count) * sizeof a->pictures[0]);
-	a->npictures -= count;
-	if (a->watchdog == NULL && !a->left && a->tty.raw) {
-		a->watchdog = watchdog_start(&a->tty, STDOUT_FILENO, a->caps);
-		watchdog_modes(a->watchdog, a->modes, a->rows);
-	}
-	if (a->npictures == 0)
-		watchdog_modes(a->watchdog, a->modes, a->rows);
-}
-
-static void
-attached_wrote(struct outfd *o, size_t n, void *arg)
-{
-	struct attached *a = arg;
-	int count = 0;
-
-	(void)o;
-	for (; count < a->npictures && a->pictures[count].left <= n; count++)
-		n -= a->pictures[count].left;
-	if (count < a->npictures)
-		a->pictures[count].left -= n;
-	if (count > 0)
-		attached_pictures_done(a, count);
-	if (a->left && outfd_queued(a->out) == 0)
-		attached_stop(a);
-}
-
-static void
-attached_write_failed(struct outfd *o, int error, void *arg)
-{
-	struct attached *a = arg;
-
-	(void)o;
-	(void)error;
-	a->leaving = true;
-	attached_end(a, 128 + SIGHUP, false, "%s", "");
-	attached_stop(a);
-}
-
-static const struct outfd_cb attached_outfd_cb = {
-	.wrote = attached_wrote,
-	.failed = attached_write_failed,
-};
 
 /* --- the server --------------------------------------------------------------- */
 
@@ -768,10 +304,8 @@ attached_down(struct connect *c, const char *why, void *arg)
 	}
 	/* A move that was under way: back to where we were. */
 	a->moving = false;
-	if (a->held.len > 0 && a->typing != NULL) {
-		typing_put(a, a->held.data, a->held.len);
-		buf_reset(&a->held);
-	}
+	if (a->typing != NULL)
+		attached_keys_release(a);
 	if (a->shown)
 		evtimer_add(a->notice_ev, &tv);
 }
@@ -880,11 +414,10 @@ static int
 attached_prepare(struct attached *a)
 {
 	const char *term = getenv("TERM");
-	char *cause = NULL, *key;
+	char *cause = NULL;
 
-	if ((key = attached_prefix(a, &cause)) != NULL)
-		a->prefix = prefix_new(key, &cause);
-	free(key);
+	if ((a->key = attached_prefix(a, &cause)) != NULL)
+		a->prefix = prefix_new(a->key, &cause);
 	if (a->prefix != NULL)
 		a->caps = caps_load(term != NULL ? term : "dumb", &cause);
 	if (a->caps != NULL)
@@ -931,7 +464,6 @@ attached_start(struct attached *a)
 static void
 attached_clear(struct attached *a)
 {
-	struct typing *t;
 	int i;
 
 	for (i = 0; i < 5; i++)
@@ -941,12 +473,7 @@ attached_clear(struct attached *a)
 	event_free(a->leave_ev);
 	event_free(a->prefix_ev);
 	event_free(a->failed_ev);
-	while ((t = a->typing) != NULL) {
-		a->typing = t->next;
-		opchan_free(t->op);
-		free(t);
-	}
-	buf_free(&a->held);
+	attached_keys_clear(a);
 	outfd_free(a->out);
 	prompter_free(a->prompter);
 	progress_free(a->progress);
@@ -1020,6 +547,7 @@ cmd_attach(struct args *args)
 	caps_free(a.caps);
 	free(a.workspace);
 	free(a.shell);
+	free(a.key);
 	free(a.last);
 	return status;
 }

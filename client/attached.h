@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What the three files of `attach' know of one another: attach.c (the life of
+ * it), attach-keys.c (what is typed), attach-paint.c (what is shown). Nothing
+ * else includes this.
+ */
+#ifndef DLMUX_ATTACHED_H
+#define DLMUX_ATTACHED_H
+
+#include "../term/caps.h"
+#include "../term/keys.h"
+#include "command.h"
+#include "connect.h"
+#include "opchan.h"
+#include "outfd.h"
+#include "progress.h"
+#include "prompter.h"
+#include "rawtty.h"
+
+/* Pictures being written: PICTURE_FLIGHT of the server and what crosses. */
+#define PICTURES	8
+
+struct picture {
+	uint32_t	number, modes;
+	uint64_t	lines;
+	size_t		left;		/* bytes not written yet */
+};
+
+/* What is typed into one shell. */
+struct typing {
+	struct opchan	*op;
+	struct typing	*next;		/* older ones, not all taken yet */
+	uint64_t	 uid;
+};
+
+struct attached {
+	const struct args	*args;
+	const char		*about;		/* as the user wrote it */
+	char			*workspace, *shell;	/* canonical once known */
+	struct event_base	*base;
+	struct connect		*connect;
+	struct prompter		*prompter;
+	struct progress		*progress;
+	struct outfd		*out;
+	struct rawtty		 tty;
+	struct watchdog		*watchdog;
+	struct caps		*caps;
+	struct prefix		*prefix;
+	char			*key;		/* its name */
+	int			 rows, cols;
+
+	uint32_t		 channel;	/* of ATTACH; 0: no server */
+	uint8_t			 op[MSG_ID];	/* of the creation */
+	uint8_t			 agent[MSG_ID];
+	uint64_t		 uid;		/* 0: nothing shown yet */
+	bool			 read_only, shown;
+	struct picture		 pictures[PICTURES];
+	int			 npictures;
+	uint32_t		 modes;		/* on at the terminal */
+	uint64_t		 lines;
+	char			*link_text;	/* how the link does */
+
+	struct typing		*typing;	/* the newest first */
+	bool			 moving;	/* ATTACH sent, ATTACHED not here */
+	struct buf		 held;		/* typed since */
+	bool			 helping;
+
+	struct event		*in_ev, *notice_ev, *leave_ev, *prefix_ev;
+	struct event		*failed_ev;
+	struct event		*signals[5];
+	bool			 in_on;
+
+	bool			 leaving;	/* DETACH sent, or over */
+	bool			 left;		/* the last picture is here */
+	bool			 over;
+	int			 status;
+	char			*last;		/* the line said at the end */
+	bool			 failed;	/* ... is an error */
+};
+
+/* --- attach.c */
+
+/* It is over; the loop goes on until the terminal has what was written. The
+ * words are said at the end, as an error if failed. */
+void	 attached_end(struct attached *, int status, bool failed,
+	    const char *, ...) __attribute__((format(printf, 4, 5)));
+/* The terminal has everything. */
+void	 attached_stop(struct attached *);
+/* The user wants to go. */
+void	 attached_detach(struct attached *);
+/* Another shell of the workspace (ATTACH_FRESH, ...): keys wait for it. */
+void	 attached_move(struct attached *, int flags);
+
+/* --- attach-keys.c */
+
+/* The shell shown is another one from now on: so is where keys go. */
+void	 attached_keys_to(struct attached *);
+/* Keys held during a move go to where they belong. */
+void	 attached_keys_release(struct attached *);
+/* Reads from the terminal, or stops to. */
+void	 attached_input_wanted(struct attached *);
+void	 attached_keys_clear(struct attached *);
+/* Events. */
+void	 attached_input(evutil_socket_t, short, void *);
+void	 attached_prefix_due(evutil_socket_t, short, void *);
+
+/* --- attach-paint.c */
+
+/* A PICTURE frame. */
+void	 attached_picture(struct attached *, const uint8_t *, size_t);
+/* No server will paint the end: by ourselves. */
+void	 attached_undo(struct attached *);
+extern const struct outfd_cb attached_outfd_cb;
+void	 attached_notice_due(evutil_socket_t, short, void *);
+
+#endif
