@@ -29,7 +29,7 @@ static uint64_t	 attach_count;
 static void
 attach_unshow(struct attachment *a)
 {
-	struct shell *sh = a->sh;
+	struct sshell *sh = a->sh;
 
 	if (sh == NULL)
 		return;
@@ -38,7 +38,7 @@ attach_unshow(struct attachment *a)
 	sh->natts--;
 	if (sh->mirror != NULL)
 		mirror_looked_at(sh->mirror);
-	shell_size(sh);
+	sshell_size(sh);
 }
 
 static void
@@ -67,7 +67,7 @@ attach_free(struct attachment *a)
 	TAILQ_REMOVE(&a->server->atts, a, entry);
 	if (a->client->att == a)
 		a->client->att = NULL;
-	picture_clear(a);
+	paint_clear(a);
 	server_later(a->server);
 	free(a);
 }
@@ -80,7 +80,7 @@ attach_leave(struct attachment *a, enum left_why why, uint8_t how,
 	struct msg_left m;
 	struct buf b;
 
-	picture_leave(a);
+	paint_leave(a);
 	memset(&m, 0, sizeof m);
 	m.why = (uint8_t)why;
 	m.how = how;
@@ -116,9 +116,9 @@ attach_tell(struct attachment *a)
 static void
 attach_end_shown(struct attachment *a)
 {
-	struct shell *sh = a->sh;
+	struct sshell *sh = a->sh;
 	struct sclient *c = a->client;
-	char *how = shell_how(sh);
+	char *how = sshell_how(sh);
 
 	if (!a->read_only) {
 		c->over_ws = sh->ws;
@@ -129,7 +129,7 @@ attach_end_shown(struct attachment *a)
 }
 
 static void
-attach_show(struct attachment *a, struct shell *sh)
+attach_show(struct attachment *a, struct sshell *sh)
 {
 	struct screen *screen = sh->mirror->screen;
 
@@ -148,11 +148,11 @@ attach_show(struct attachment *a, struct shell *sh)
 	a->order = ++attach_count;
 	attach_settled(a);
 	mirror_looked_at(sh->mirror);
-	shell_size(sh);
+	sshell_size(sh);
 	attach_tell(a);
 	a->dirty = a->echo = true;
 	a->sync_ms = 0;
-	picture_notice(a);
+	paint_notice(a);
 	server_tick_on(a->server);
 	server_later(a->server);
 	if (sh->over)
@@ -174,7 +174,7 @@ attach_refuse(struct attachment *a, enum left_why why, const char *fmt, ...)
 	attach_settled(a);
 	if (a->sh != NULL) {
 		attach_tell(a);
-		picture_flash(a, "%s", text);
+		paint_flash(a, "%s", text);
 		return;
 	}
 	attach_leave(a, why, END_NONE, 0, text);
@@ -190,11 +190,11 @@ attach_other_agent(const struct attachment *a, const uint8_t agent[MSG_ID])
 }
 
 /* The shell n places after (before) the one named, those that can be shown. */
-static struct shell *
+static struct sshell *
 attach_neighbour(struct workspace *w, const char *name, bool prev)
 {
-	struct shell *sh, *first = NULL, *last = NULL, *before = NULL;
-	struct shell *here = NULL, *after = NULL;
+	struct sshell *sh, *first = NULL, *last = NULL, *before = NULL;
+	struct sshell *here = NULL, *after = NULL;
 
 	TAILQ_FOREACH(sh, &w->shells, entry) {
 		bool named = strcmp(sh->name, name) == 0;
@@ -217,21 +217,21 @@ attach_neighbour(struct workspace *w, const char *name, bool prev)
 	return after != NULL ? after : first;
 }
 
-static struct shell *
+static struct sshell *
 attach_find(struct attachment *a)
 {
 	const struct msg_attach *m = &a->want;
 
 	if (a->want_uid != 0)
-		return shell_by_uid(a->ws, a->want_uid);
+		return sshell_by_uid(a->ws, a->want_uid);
 	if (m->flags & ATTACH_AGAIN)
-		return shell_by_uid(a->ws, m->uid);
+		return sshell_by_uid(a->ws, m->uid);
 	if (m->flags & ATTACH_FRESH)
 		return NULL;
 	if (m->flags & (ATTACH_NEXT | ATTACH_PREV))
 		return attach_neighbour(a->ws, m->shell,
 		    (m->flags & ATTACH_PREV) != 0);
-	return shell_by_name(a->ws, m->shell);
+	return sshell_by_name(a->ws, m->shell);
 }
 
 /* "1", "2", ...: the lowest that no shell here has. */
@@ -243,7 +243,7 @@ attach_fresh_name(struct workspace *w, unsigned int skip)
 
 	for (n = 1;; n++) {
 		name = xasprintf("%u", n);
-		if (shell_by_name(w, name) == NULL && skip-- == 0)
+		if (sshell_by_name(w, name) == NULL && skip-- == 0)
 			return name;
 		free(name);
 	}
@@ -382,7 +382,7 @@ attach_missing(struct attachment *a)
 static void
 attach_try(struct attachment *a)
 {
-	struct shell *sh;
+	struct sshell *sh;
 
 	if (!a->pending)
 		return;
@@ -403,12 +403,12 @@ attach_try(struct attachment *a)
 		    "it is lost");
 
 		/* Told once: then the name is free again. */
-		shell_free(sh);
+		sshell_free(sh);
 		attach_refuse(a, LEFT_LOST, "%s", why);
 		free(why);
 		return;
 	}
-	if (shell_visible(sh))
+	if (sshell_visible(sh))
 		attach_show(a, sh);
 	else if (sh->mirror != NULL && sh->mirror->begun &&
 	    clock_ms() - a->pending_ms > REPLAY_HOLD_MS)
@@ -490,7 +490,7 @@ on_attach(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
 		a = xcalloc(1, sizeof *a);
 		a->server = c->server;
 		a->client = c;
-		picture_init(a);
+		paint_init(a);
 		TAILQ_INSERT_TAIL(&c->server->atts, a, entry);
 		c->att = a;
 	}
@@ -535,7 +535,7 @@ on_resize(struct attachment *a, const uint8_t *data, size_t len)
 	view_resize(a->view, a->rows, a->cols);
 	a->dirty = true;
 	if (a->sh != NULL)
-		shell_size(a->sh);
+		sshell_size(a->sh);
 	server_later(a->server);
 }
 
@@ -568,7 +568,7 @@ attach_frame(struct sclient *c, uint8_t type, uint32_t channel,
 		on_resize(a, data, len);
 		break;
 	case F_OVERLAY:
-		picture_help(a, rd_u8(&r) == 1);
+		paint_help(a, rd_u8(&r) == 1);
 		break;
 	case F_DETACH:
 		attach_leave(a, LEFT_DETACHED, END_NONE, 0, "detached");
@@ -592,7 +592,7 @@ again:
 		if (a->round == round || (w != NULL && a->ws != w))
 			continue;
 		a->round = round;
-		picture_notice(a);
+		paint_notice(a);
 		attach_try(a);
 		goto again;
 	}
@@ -617,10 +617,10 @@ attach_settle(struct server *s)
 
 			a->sh->mirror->lost_bytes = 0;
 			TAILQ_FOREACH(o, &a->sh->atts, sh_entry)
-				picture_flash(o, "%llu bytes of output were "
+				paint_flash(o, "%llu bytes of output were "
 				    "lost", (unsigned long long)n);
 		}
-		picture_settle(a);
+		paint_settle(a);
 	}
 }
 
@@ -640,12 +640,12 @@ attach_typed(struct sclient *c)
 	a->echo = true;
 	if (a->order != attach_count) {
 		a->order = ++attach_count;
-		shell_size(a->sh);
+		sshell_size(a->sh);
 	}
 }
 
 void
-attach_bell(struct shell *sh)
+attach_bell(struct sshell *sh)
 {
 	struct attachment *a;
 
@@ -656,7 +656,7 @@ attach_bell(struct shell *sh)
 }
 
 void
-attach_clipboard(struct shell *sh, const char *sel, const char *b64, size_t len)
+attach_clipboard(struct sshell *sh, const char *sel, const char *b64, size_t len)
 {
 	struct attachment *a;
 
@@ -667,7 +667,7 @@ attach_clipboard(struct shell *sh, const char *sel, const char *b64, size_t len)
 }
 
 void
-attach_over(struct shell *sh)
+attach_over(struct sshell *sh)
 {
 	struct attachment *a, *next;
 
@@ -680,7 +680,7 @@ attach_over(struct shell *sh)
 }
 
 void
-attach_lost(struct shell *sh, const char *why)
+attach_lost(struct sshell *sh, const char *why)
 {
 	struct attachment *a, *next;
 
@@ -693,7 +693,7 @@ attach_lost(struct shell *sh, const char *why)
 }
 
 unsigned int
-attach_evict(struct shell *sh, const struct sclient *except, const char *text)
+attach_evict(struct sshell *sh, const struct sclient *except, const char *text)
 {
 	struct attachment *a, *next;
 	unsigned int n = 0;
@@ -728,7 +728,7 @@ attach_stop(struct server *s, bool restart)
 }
 
 bool
-attach_size(const struct shell *sh, uint16_t *rows, uint16_t *cols)
+attach_size(const struct sshell *sh, uint16_t *rows, uint16_t *cols)
 {
 	const struct attachment *a, *best = NULL;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * One attachment: a client's terminal and the shell it shows. attach.c decides
- * which shell and for how long, picture.c what is sent when. Only these two
+ * which shell and for how long, paint.c what is sent when. Only these two
  * include this.
  */
 #ifndef DLMUX_SERVER_ATTACH_H
@@ -18,7 +18,7 @@ struct attachment {
 	struct sclient		*client;
 	uint32_t		 channel;
 	struct workspace	*ws;
-	struct shell		*sh;		/* shown now, or NULL */
+	struct sshell		*sh;		/* shown now, or NULL */
 
 	/* What was asked for and is not shown yet. */
 	bool			 pending;
@@ -50,17 +50,17 @@ struct attachment {
 	uint64_t		 flash_ms;	/* until then */
 };
 
-/* picture.c */
-void	 picture_init(struct attachment *);
-void	 picture_clear(struct attachment *);
+/* paint.c */
+void	 paint_init(struct attachment *);
+void	 paint_clear(struct attachment *);
 /* Brings the terminal up to the screen now, if it may. */
-void	 picture_settle(struct attachment *);
+void	 paint_settle(struct attachment *);
 /* The last one: drawn whatever is on its way, then the terminal undone. */
-void	 picture_leave(struct attachment *);
+void	 paint_leave(struct attachment *);
 /* Sets the notice that is due, or takes it away. */
-void	 picture_notice(struct attachment *);
-void	 picture_flash(struct attachment *, const char *, ...)
+void	 paint_notice(struct attachment *);
+void	 paint_flash(struct attachment *, const char *, ...)
 	    __attribute__((format(printf, 2, 3)));
-void	 picture_help(struct attachment *, bool);
+void	 paint_help(struct attachment *, bool);
 
 #endif

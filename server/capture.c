@@ -10,11 +10,11 @@
 #include "inside.h"
 #include "../term/keys.h"
 
-static struct shell *
+static struct sshell *
 shell_of(struct request *r, bool *answered)
 {
 	enum refusal code = R_ERROR;
-	struct shell *sh;
+	struct sshell *sh;
 	char *cause = NULL;
 	bool pending;
 
@@ -46,7 +46,7 @@ bool
 capture_try(struct request *r)
 {
 	const struct screen *screen;
-	struct shell *sh;
+	struct sshell *sh;
 	struct buf b;
 	bool answered;
 	int y, first, last;
@@ -80,7 +80,7 @@ capture_try(struct request *r)
 bool
 keys_try(struct request *r)
 {
-	struct shell *sh;
+	struct sshell *sh;
 	struct buf b;
 	bool answered;
 	size_t i;

@@ -110,7 +110,7 @@ struct workspace {
 	bool			 refresh;	/* REFRESH when it comes up */
 	bool			 connecting, tried;	/* tried: in vain */
 	uint64_t		 down_ms;	/* clock_ms() since when no answer */
-	TAILQ_HEAD(, shell)	 shells;	/* oldest first */
+	TAILQ_HEAD(, sshell)	 shells;	/* oldest first */
 	unsigned int		 nshells;
 	LIST_HEAD(, relay)	 relays[RELAY_BUCKETS];
 	unsigned int		 nrelays;
@@ -152,12 +152,12 @@ bool	 workspace_reply(struct workspace *, struct chan *, uint32_t id, bool ok,
 	    const char *);
 void	 workspace_chan_gone(struct workspace *, struct chan *);
 
-/* --- shell.c ------------------------------------------------------------ */
+/* --- sshell.c ------------------------------------------------------------ */
 
 enum shell_state { SHELL_RUNNING, SHELL_ENDED, SHELL_REMEMBERED, SHELL_LOST };
 
-struct shell {
-	TAILQ_ENTRY(shell)	 entry;
+struct sshell {
+	TAILQ_ENTRY(sshell)	 entry;
 	struct workspace	*ws;
 	uint32_t		 id;	/* its channel on this link; 0: not told */
 	uint64_t		 uid;
@@ -177,33 +177,43 @@ struct shell {
 	unsigned int		 natts;
 };
 
-struct shell *shell_new(struct workspace *, uint64_t uid, const char *name);
+struct sshell *sshell_new(struct workspace *, uint64_t uid, const char *name);
 /* Attached clients and waits must have been told before. */
-void	 shell_free(struct shell *);
-struct shell *shell_by_id(struct workspace *, uint32_t id);
-struct shell *shell_by_uid(struct workspace *, uint64_t uid);
-struct shell *shell_by_name(struct workspace *, const char *name);
+void	 sshell_free(struct sshell *);
+struct sshell *sshell_by_id(struct workspace *, uint32_t id);
+struct sshell *sshell_by_uid(struct workspace *, uint64_t uid);
+struct sshell *sshell_by_name(struct workspace *, const char *name);
 /* F_SHELL, F_GONE. False: damaged. */
-bool	 shell_told(struct workspace *, uint32_t id, const uint8_t *, size_t);
-void	 shell_gone(struct shell *, const char *why);
+bool	 sshell_told(struct workspace *, uint32_t id, const uint8_t *, size_t);
+void	 sshell_gone(struct sshell *, const char *why);
 /* The agent has told all: what it did not name is gone. */
-void	 shell_all_told(struct workspace *);
-void	 shell_link_down(struct workspace *);
+void	 sshell_all_told(struct workspace *);
+void	 sshell_link_down(struct workspace *);
 /* Another agent: everything here is lost. */
-void	 shell_all_lost(struct workspace *, const char *why);
-void	 shell_settle(struct shell *);		/* end of pass */
-void	 shell_dismiss(struct shell *);
+void	 sshell_all_lost(struct workspace *, const char *why);
+void	 sshell_settle(struct sshell *);		/* end of pass */
+void	 sshell_dismiss(struct sshell *);
 /* The size that its clients want, by policy, to the agent. */
-void	 shell_size(struct shell *);
+void	 sshell_size(struct sshell *);
 /* Is there a picture that is true as far as can be known? */
-bool	 shell_visible(const struct shell *);
+bool	 sshell_visible(const struct sshell *);
 /* "its status was 3", "it was ended by signal KILL": for people; malloc'd. */
-char	*shell_how(const struct shell *);
+char	*sshell_how(const struct sshell *);
 
 /* --- mirror.c ----------------------------------------------------------- */
 
+/* A MARK as it came: a WAIT that is asked again after a restart of the server
+ * may come behind it. */
+struct mark {
+	uint8_t		 op[MSG_ID];
+	uint8_t		 gen;		/* screen_mark() */
+	uint64_t	 lines;		/* screen_lines() */
+	uint32_t	 epoch;
+	uint64_t	 ms;		/* clock_ms() */
+};
+
 struct mirror {
-	struct shell	*shell;
+	struct sshell	*shell;
 	struct screen	*screen;
 	bool		 begun;		/* something came: there is a picture */
 	bool		 watching;	/* on this link */
@@ -219,10 +229,12 @@ struct mirror {
 	uint64_t	 lost_bytes;	/* GAPs not shown to anybody yet */
 	uint64_t	 resync_at;	/* offset at the last resync */
 	unsigned int	 resyncs;
+	struct mark	 marks[MIRROR_MARKS];	/* the last nmarks of them */
+	unsigned int	 nmarks;
 	struct event	*quiet_ev;
 };
 
-struct mirror *mirror_new(struct shell *);
+struct mirror *mirror_new(struct sshell *);
 void	 mirror_free(struct mirror *);
 /* The link is up and told the shell: watch it from where we are. */
 void	 mirror_watch(struct mirror *);
@@ -232,6 +244,8 @@ void	 mirror_looked_at(struct mirror *);
 void	 mirror_message(struct mirror *, uint8_t type, const uint8_t *, size_t);
 void	 mirror_settle(struct mirror *);
 bool	 mirror_synced(const struct mirror *);
+/* Of this operation, NULL if none is remembered. */
+const struct mark *mirror_mark(const struct mirror *, const uint8_t op[MSG_ID]);
 
 /* --- sclient.c ---------------------------------------------------------- */
 
@@ -320,18 +334,18 @@ void	 attach_retry(struct workspace *);
 void	 attach_settle(struct server *);
 void	 attach_tick(struct server *);
 void	 attach_typed(struct sclient *);
-void	 attach_bell(struct shell *);
-void	 attach_clipboard(struct shell *, const char *sel, const char *, size_t);
-void	 attach_over(struct shell *);
-void	 attach_lost(struct shell *, const char *why);
-unsigned int attach_evict(struct shell *, const struct sclient *except,
+void	 attach_bell(struct sshell *);
+void	 attach_clipboard(struct sshell *, const char *sel, const char *, size_t);
+void	 attach_over(struct sshell *);
+void	 attach_lost(struct sshell *, const char *why);
+unsigned int attach_evict(struct sshell *, const struct sclient *except,
 	    const char *text);
 void	 attach_stop(struct server *, bool restart);
 /* STARTED or REFUSED for relay_create(). */
 void	 attach_created(struct attachment *, uint8_t type, const uint8_t *,
 	    size_t);
 /* The size policy: of whom of those who show the shell. False: nobody's. */
-bool	 attach_size(const struct shell *, uint16_t *rows, uint16_t *cols);
+bool	 attach_size(const struct sshell *, uint16_t *rows, uint16_t *cols);
 /* The same for its workspace: is anybody attached or on the way? */
 unsigned int attach_users(const struct workspace *);
 void	 attach_workspace_gone(struct workspace *, const char *why);
@@ -369,21 +383,21 @@ void	 request_free(struct request *);
 void	 request_retry(struct workspace *);
 void	 request_client_gone(struct sclient *);
 void	 request_workspace_gone(struct workspace *, const char *why);
-void	 request_shell_gone(struct shell *, const char *why, bool lost);
+void	 request_shell_gone(struct sshell *, const char *why, bool lost);
 unsigned int request_users(const struct workspace *);
 /* The shell that r is about. NULL: *wait true: not to be known yet; else
  * answered by fail. */
-struct shell *request_shell(struct request *, bool *pending, enum refusal *,
+struct sshell *request_shell(struct request *, bool *pending, enum refusal *,
 	    char **cause);
 
 bool	 wait_start(struct request *, const struct msg_wait *, char **cause);
 void	 wait_free(struct wait *);
 /* True: answered, the request may be freed. */
 bool	 wait_try(struct request *);
-void	 wait_mark(struct shell *, const uint8_t op[MSG_ID]);
+void	 wait_mark(struct sshell *, const struct mark *);
 void	 wait_lost(struct request *, const char *why);
 void	 wait_timeout(struct request *);
-void	 wait_gone(struct request *, const struct shell *, const char *why);
+void	 wait_gone(struct request *, const struct sshell *, const char *why);
 
 bool	 capture_try(struct request *);
 bool	 keys_try(struct request *);

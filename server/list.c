@@ -95,7 +95,7 @@ list_workspace(struct sclient *c, uint32_t channel, const struct workspace *w)
 }
 
 static const char *
-shell_word(const struct shell *sh)
+shell_word(const struct sshell *sh)
 {
 	switch (sh->state) {
 	case SHELL_LOST:
@@ -116,7 +116,7 @@ ago(uint64_t wall_ms)
 }
 
 static void
-list_shell(struct sclient *c, uint32_t channel, const struct shell *sh)
+list_shell(struct sclient *c, uint32_t channel, const struct sshell *sh)
 {
 	struct fields f = { { NULL }, 0 };
 	const char *title = sh->title;
@@ -149,7 +149,7 @@ list_all(struct sclient *c, uint32_t channel)
 {
 	struct server *s = c->server;
 	const struct workspace *w;
-	const struct shell *sh;
+	const struct sshell *sh;
 
 	TAILQ_FOREACH(w, &s->workspaces, entry) {
 		list_workspace(c, channel, w);

@@ -28,7 +28,7 @@ static void
 mirror_answer(uint64_t offset, const void *data, size_t len, void *arg)
 {
 	struct mirror *m = arg;
-	struct shell *sh = m->shell;
+	struct sshell *sh = m->shell;
 	struct buf b;
 
 	if (!m->watching || sh->id == 0)
@@ -70,7 +70,7 @@ mirror_quiet(int fd, short what, void *arg)
 }
 
 struct mirror *
-mirror_new(struct shell *sh)
+mirror_new(struct sshell *sh)
 {
 	struct server *s = sh->ws->server;
 	struct mirror *m = xcalloc(1, sizeof *m);
@@ -112,7 +112,7 @@ mirror_synced(const struct mirror *m)
 static void
 mirror_send_watch(struct mirror *m)
 {
-	struct shell *sh = m->shell;
+	struct sshell *sh = m->shell;
 	uint64_t from = m->begun ? screen_offset(m->screen) : 0;
 	struct buf b;
 
@@ -129,7 +129,7 @@ mirror_send_watch(struct mirror *m)
 void
 mirror_watch(struct mirror *m)
 {
-	struct shell *sh = m->shell;
+	struct sshell *sh = m->shell;
 
 	if (sh->id == 0 || m->broken)
 		return;
@@ -167,7 +167,7 @@ mirror_link_down(struct mirror *m)
 static void
 mirror_resync(struct mirror *m, const char *why)
 {
-	struct shell *sh = m->shell;
+	struct sshell *sh = m->shell;
 	uint64_t at = screen_offset(m->screen);
 
 	log_warn("%s:%s: at offset %llu: %s", sh->ws->name, sh->name,
@@ -189,7 +189,7 @@ mirror_resync(struct mirror *m, const char *why)
 static void
 mirror_checkpoint(struct mirror *m, enum checkpoint_kind kind)
 {
-	struct shell *sh = m->shell;
+	struct sshell *sh = m->shell;
 	uint64_t at = screen_offset(m->screen);
 	struct buf b;
 
@@ -242,7 +242,7 @@ mirror_keep(struct mirror *m)
 void
 mirror_settle(struct mirror *m)
 {
-	struct shell *sh = m->shell;
+	struct sshell *sh = m->shell;
 	uint64_t at;
 	struct buf b;
 
@@ -399,15 +399,35 @@ on_gap(struct mirror *m, struct rd *r)
 	mirror_begin(m, to);
 }
 
+const struct mark *
+mirror_mark(const struct mirror *m, const uint8_t op[MSG_ID])
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nmarks && i < MIRROR_MARKS; i++)
+		if (memcmp(m->marks[i].op, op, MSG_ID) == 0)
+			return &m->marks[i];
+	return NULL;
+}
+
 static void
 on_mark(struct mirror *m, struct rd *r)
 {
 	const uint8_t *op;
+	struct mark *k;
 
 	(void)rd_u64(r);
 	op = rd_raw(r, MSG_ID);
-	if (op != NULL && rd_end(r))
-		wait_mark(m->shell, op);
+	/* Told again after a WATCH from further back: the first counts. */
+	if (op == NULL || !rd_end(r) || !m->begun || mirror_mark(m, op) != NULL)
+		return;
+	k = &m->marks[m->nmarks++ % MIRROR_MARKS];
+	memcpy(k->op, op, MSG_ID);
+	k->gen = screen_mark(m->screen);
+	k->lines = screen_lines(m->screen);
+	k->epoch = screen_epoch(m->screen);
+	k->ms = clock_ms();
+	wait_mark(m->shell, k);
 }
 
 void

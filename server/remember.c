@@ -18,7 +18,7 @@ word(const char *s)
 }
 
 static void
-shell_remember(struct state_shell *to, const struct shell *sh)
+shell_remember(struct state_shell *to, const struct sshell *sh)
 {
 	memset(to, 0, sizeof *to);
 	to->uid = sh->uid;
@@ -40,7 +40,7 @@ static void
 state_collect(struct server *s, struct state *st)
 {
 	const struct workspace *w;
-	const struct shell *sh;
+	const struct sshell *sh;
 	struct state_workspace *to;
 
 	memset(st, 0, sizeof *st);
@@ -107,7 +107,7 @@ workspace_recall(struct server *s, const struct state_workspace *from)
 {
 	static const uint8_t zero[MSG_ID];
 	struct workspace *w;
-	struct shell *sh;
+	struct sshell *sh;
 	char *cause = NULL;
 	size_t i;
 
@@ -121,7 +121,7 @@ workspace_recall(struct server *s, const struct state_workspace *from)
 	for (i = 0; i < from->nshells; i++) {
 		const struct state_shell *o = &from->shells[i];
 
-		sh = shell_new(w, o->uid, o->name);
+		sh = sshell_new(w, o->uid, o->name);
 		free(sh->command);
 		free(sh->title);
 		free(sh->signal);

@@ -38,16 +38,16 @@ request_free(struct request *r)
 	free(r);
 }
 
-struct shell *
+struct sshell *
 request_shell(struct request *r, bool *pending, enum refusal *code,
     char **cause)
 {
 	struct workspace *w = r->ws;
-	struct shell *sh;
+	struct sshell *sh;
 
 	*pending = false;
-	sh = r->uid != 0 ? shell_by_uid(w, r->uid) :
-	    shell_by_name(w, r->shell);
+	sh = r->uid != 0 ? sshell_by_uid(w, r->uid) :
+	    sshell_by_name(w, r->shell);
 	if (sh != NULL && sh->state == SHELL_LOST) {
 		*code = R_LOST;
 		*cause = xstrdup(sh->lost_why != NULL ? sh->lost_why : "lost");
@@ -58,7 +58,7 @@ request_shell(struct request *r, bool *pending, enum refusal *code,
 		*pending = true;
 		return NULL;
 	}
-	if (sh != NULL && shell_visible(sh))
+	if (sh != NULL && sshell_visible(sh))
 		return sh;
 	if (!w->up) {
 		*code = R_UNREACHABLE;
@@ -108,7 +108,7 @@ ending_answer(struct request *r)
 }
 
 static void
-ending_add(struct request *r, struct shell *sh)
+ending_add(struct request *r, struct sshell *sh)
 {
 	struct buf b;
 
@@ -118,7 +118,7 @@ ending_add(struct request *r, struct shell *sh)
 	r->endings[r->nendings++].uid = sh->uid;
 	r->nleft++;
 	if (sh->state == SHELL_ENDED) {
-		shell_dismiss(sh);
+		sshell_dismiss(sh);
 		return;
 	}
 	buf_init(&b, 64);
@@ -131,7 +131,7 @@ ending_add(struct request *r, struct shell *sh)
 static bool
 ending_send(struct request *r, struct workspace *w)
 {
-	struct shell *sh, *next;
+	struct sshell *sh, *next;
 	bool found = false;
 	const char *text = workspace_text(w);
 
@@ -140,7 +140,7 @@ ending_send(struct request *r, struct workspace *w)
 			continue;
 		found = true;
 		if (sh->state == SHELL_LOST) {
-			shell_free(sh);
+			sshell_free(sh);
 			state_later(r->server);
 		} else if (sh->id != 0)
 			ending_add(r, sh);
@@ -188,7 +188,7 @@ ending_try(struct request *r)
 }
 
 static void
-ending_gone(struct request *r, const struct shell *sh)
+ending_gone(struct request *r, const struct sshell *sh)
 {
 	size_t i;
 
@@ -203,7 +203,7 @@ ending_gone(struct request *r, const struct shell *sh)
 static void
 ending_late(struct request *r)
 {
-	struct shell *sh;
+	struct sshell *sh;
 	size_t i;
 
 	if (!r->sent)
@@ -212,7 +212,7 @@ ending_late(struct request *r)
 	for (i = 0; i < r->nendings; i++) {
 		if (r->endings[i].uid == 0)
 			continue;
-		sh = shell_by_uid(r->endings[i].ws, r->endings[i].uid);
+		sh = sshell_by_uid(r->endings[i].ws, r->endings[i].uid);
 		ending_missed(r, "%s:%s did not end", r->endings[i].ws->name,
 		    sh != NULL ? sh->name : "?");
 	}
@@ -484,7 +484,7 @@ request_workspace_gone(struct workspace *w, const char *why)
 }
 
 void
-request_shell_gone(struct shell *sh, const char *why, bool lost)
+request_shell_gone(struct sshell *sh, const char *why, bool lost)
 {
 	struct request *r, *next;
 

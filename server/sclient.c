@@ -148,13 +148,13 @@ sclient_let_go(struct sclient *c)
 {
 	struct server *s = c->server;
 	struct chan *ch;
-	struct shell *sh;
+	struct sshell *sh;
 	struct workspace *w;
 
 	if (c->over_ws != NULL) {
-		sh = shell_by_uid(c->over_ws, c->over_uid);
+		sh = sshell_by_uid(c->over_ws, c->over_uid);
 		if (sh != NULL)
-			shell_dismiss(sh);
+			sshell_dismiss(sh);
 		c->over_ws = NULL;
 	}
 	if (c->asked) {
@@ -728,7 +728,7 @@ on_evict(struct sclient *c, uint8_t type, uint32_t channel,
     const uint8_t *data, size_t len)
 {
 	struct workspace *w;
-	struct shell *sh, *next;
+	struct sshell *sh, *next;
 	struct rd r;
 	char *name, *shell;
 	unsigned int n = 0;
@@ -765,7 +765,7 @@ on_stop(struct sclient *c, uint8_t type, uint32_t channel,
     const uint8_t *data, size_t len)
 {
 	struct workspace *w;
-	struct shell *sh;
+	struct sshell *sh;
 	unsigned int n = 0;
 
 	(void)type;

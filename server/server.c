@@ -47,14 +47,14 @@ server_pass(int fd, short what, void *arg)
 {
 	struct server *s = arg;
 	struct workspace *w;
-	struct shell *sh, *shnext;
+	struct sshell *sh, *shnext;
 
 	(void)fd;
 	(void)what;
 	s->pass_due = false;
 	TAILQ_FOREACH(w, &s->workspaces, entry) {
 		TAILQ_FOREACH_SAFE(sh, &w->shells, entry, shnext)
-			shell_settle(sh);
+			sshell_settle(sh);
 		request_retry(w);
 		if (w->changed) {
 			w->changed = false;

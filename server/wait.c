@@ -36,7 +36,7 @@ struct wait {
 
 static void
 wait_answer(struct request *r, enum waited_result result,
-    const struct shell *sh, const char *text)
+    const struct sshell *sh, const char *text)
 {
 	struct msg_waited m;
 	struct buf b;
@@ -73,7 +73,7 @@ wait_timeout(struct request *r)
 }
 
 void
-wait_gone(struct request *r, const struct shell *sh, const char *why)
+wait_gone(struct request *r, const struct sshell *sh, const char *why)
 {
 	if (sh->state == SHELL_ENDED)
 		wait_answer(r, r->wait->kind == WAIT_EXIT ? WAITED_MET :
@@ -273,7 +273,7 @@ wait_look(struct wait *w, const struct screen *screen)
 
 	if (w->looked && screen_serial(screen) == w->serial)
 		return false;
-	if (w->looked && screen_epoch(screen) != w->epoch)
+	if (screen_epoch(screen) != w->epoch)
 		gone = 0;	/* reflowed: counts do not compare */
 	if (gone > WAIT_LINES_MAX)
 		gone = WAIT_LINES_MAX;
@@ -330,14 +330,14 @@ wait_idle_due(int fd, short what, void *arg)
 }
 
 static bool
-wait_quiet(struct request *r, const struct shell *sh)
+wait_quiet(struct request *r, const struct sshell *sh)
 {
 	struct wait *w = r->wait;
 	uint64_t now = clock_ms(), from = w->from_ms, left;
 	struct timeval tv;
 
 	/* While nothing can be heard, silence means nothing. */
-	if (!r->ws->up || !shell_visible(sh)) {
+	if (!r->ws->up || !sshell_visible(sh)) {
 		w->from_ms = now;
 		return false;
 	}
@@ -355,7 +355,7 @@ wait_quiet(struct request *r, const struct shell *sh)
 }
 
 static void
-wait_bind(struct request *r, const struct shell *sh)
+wait_bind(struct request *r, const struct sshell *sh)
 {
 	struct wait *w = r->wait;
 
@@ -364,20 +364,33 @@ wait_bind(struct request *r, const struct shell *sh)
 	w->from_ms = clock_ms();
 	w->lines = screen_lines(sh->mirror->screen);
 	w->epoch = screen_epoch(sh->mirror->screen);
+	w->looked = false;
+}
+
+static void
+wait_marked(struct wait *w, const struct mark *k)
+{
+	w->marked = true;
+	w->mark = k->gen;
+	w->lines = k->lines;
+	w->epoch = k->epoch;
+	w->from_ms = k->ms;
+	w->looked = false;
 }
 
 bool
 wait_try(struct request *r)
 {
+	const struct mark *k;
 	struct wait *w = r->wait;
 	enum refusal code;
-	struct shell *sh;
+	struct sshell *sh;
 	char *cause = NULL;
 	bool pending;
 
 	if (w->bound) {
 		/* A lost link or a replay in between changes nothing. */
-		if ((sh = shell_by_uid(r->ws, r->uid)) == NULL ||
+		if ((sh = sshell_by_uid(r->ws, r->uid)) == NULL ||
 		    sh->mirror == NULL)
 			return false;
 	} else {
@@ -391,6 +404,9 @@ wait_try(struct request *r)
 		}
 		wait_bind(r, sh);
 	}
+	if (w->armed && !w->marked &&
+	    (k = mirror_mark(sh->mirror, w->op)) != NULL)
+		wait_marked(w, k);
 	if (!w->armed || w->marked) {
 		if (w->kind == WAIT_TEXT && wait_look(w, sh->mirror->screen)) {
 			wait_answer(r, WAITED_MET, NULL, w->found);
@@ -402,7 +418,7 @@ wait_try(struct request *r)
 		}
 	}
 	if (sh->over) {
-		char *how = shell_how(sh);
+		char *how = sshell_how(sh);
 
 		wait_answer(r, w->kind == WAIT_EXIT ? WAITED_MET :
 		    WAITED_ENDED, sh, how);
@@ -413,7 +429,7 @@ wait_try(struct request *r)
 }
 
 void
-wait_mark(struct shell *sh, const uint8_t op[MSG_ID])
+wait_mark(struct sshell *sh, const struct mark *k)
 {
 	struct request *r;
 	struct wait *w;
@@ -421,10 +437,9 @@ wait_mark(struct shell *sh, const uint8_t op[MSG_ID])
 	TAILQ_FOREACH(r, &sh->ws->server->requests, entry) {
 		w = r->wait;
 		if (r->kind != REQUEST_WAIT || r->ws != sh->ws || !w->armed ||
-		    w->marked || memcmp(w->op, op, MSG_ID) != 0)
+		    w->marked || memcmp(w->op, k->op, MSG_ID) != 0)
 			continue;
 		wait_bind(r, sh);
-		w->mark = screen_mark(sh->mirror->screen);
-		w->marked = true;
+		wait_marked(w, k);
 	}
 }

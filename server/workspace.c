@@ -63,7 +63,7 @@ workspace_new(struct server *s, const char *name, const char *reach,
 void
 workspace_free(struct workspace *w)
 {
-	struct shell *sh;
+	struct sshell *sh;
 	struct chan *ch;
 	struct prompt *p;
 
@@ -83,7 +83,7 @@ workspace_free(struct workspace *w)
 		ch->ws = NULL;
 	}
 	while ((sh = TAILQ_FIRST(&w->shells)) != NULL)
-		shell_free(sh);
+		sshell_free(sh);
 	link_free(w->link);
 	TAILQ_REMOVE(&w->server->workspaces, w, entry);
 	w->server->nworkspaces--;
@@ -396,7 +396,7 @@ workspace_up(struct workspace *w, const struct msg_hello *agent)
 		why = xasprintf("%s was started anew: its earlier shells are "
 		    "lost", w->name);
 		log_warn("%s", why);
-		shell_all_lost(w, why);
+		sshell_all_lost(w, why);
 		free(why);
 	}
 	memcpy(w->agent, agent->id, MSG_ID);
@@ -425,7 +425,7 @@ workspace_down(struct workspace *w, struct link *link)
 		silent = 0;
 	w->down_ms = now - silent;
 	relay_link_down(w);
-	shell_link_down(w);
+	sshell_link_down(w);
 	sclient_release(w);
 }
 
@@ -470,7 +470,7 @@ workspace_link_message(struct link *link, uint8_t type, uint32_t channel,
     const uint8_t *data, size_t len, void *arg)
 {
 	struct workspace *w = arg;
-	struct shell *sh;
+	struct sshell *sh;
 	struct rd r;
 	char *why;
 
@@ -481,20 +481,20 @@ workspace_link_message(struct link *link, uint8_t type, uint32_t channel,
 	case F_READY:
 		if (!w->ready) {
 			w->ready = true;
-			shell_all_told(w);
+			sshell_all_told(w);
 			workspace_changed(w);
 		}
 		break;
 	case F_SHELL:
-		if (!shell_told(w, channel, data, len))
+		if (!sshell_told(w, channel, data, len))
 			log_warn("%s: a SHELL is damaged", w->name);
 		break;
 	case F_GONE:
-		if ((sh = shell_by_id(w, channel)) == NULL)
+		if ((sh = sshell_by_id(w, channel)) == NULL)
 			break;
 		rd_init(&r, data, len);
 		why = rd_str(&r, 4096);
-		shell_gone(sh, why != NULL ? why : "");
+		sshell_gone(sh, why != NULL ? why : "");
 		free(why);
 		break;
 	case F_OUTPUT:
@@ -502,7 +502,7 @@ workspace_link_message(struct link *link, uint8_t type, uint32_t channel,
 	case F_MARK:
 	case F_CHECKPOINT:
 	case F_GAP:
-		sh = shell_by_id(w, channel);
+		sh = sshell_by_id(w, channel);
 		if (sh != NULL && sh->mirror != NULL)
 			mirror_message(sh->mirror, type, data, len);
 		break;

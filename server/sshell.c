@@ -12,10 +12,10 @@
 #include "base/mem.h"
 #include "inside.h"
 
-struct shell *
-shell_new(struct workspace *w, uint64_t uid, const char *name)
+struct sshell *
+sshell_new(struct workspace *w, uint64_t uid, const char *name)
 {
-	struct shell *sh = xcalloc(1, sizeof *sh);
+	struct sshell *sh = xcalloc(1, sizeof *sh);
 
 	sh->ws = w;
 	sh->uid = uid;
@@ -31,7 +31,7 @@ shell_new(struct workspace *w, uint64_t uid, const char *name)
 }
 
 void
-shell_free(struct shell *sh)
+sshell_free(struct sshell *sh)
 {
 	if (sh == NULL)
 		return;
@@ -48,10 +48,10 @@ shell_free(struct shell *sh)
 	free(sh);
 }
 
-struct shell *
-shell_by_id(struct workspace *w, uint32_t id)
+struct sshell *
+sshell_by_id(struct workspace *w, uint32_t id)
 {
-	struct shell *sh;
+	struct sshell *sh;
 
 	if (id == 0)
 		return NULL;
@@ -61,10 +61,10 @@ shell_by_id(struct workspace *w, uint32_t id)
 	return NULL;
 }
 
-struct shell *
-shell_by_uid(struct workspace *w, uint64_t uid)
+struct sshell *
+sshell_by_uid(struct workspace *w, uint64_t uid)
 {
-	struct shell *sh;
+	struct sshell *sh;
 
 	TAILQ_FOREACH(sh, &w->shells, entry)
 		if (sh->uid == uid)
@@ -73,10 +73,10 @@ shell_by_uid(struct workspace *w, uint64_t uid)
 }
 
 /* A live one before a lost one of the same name. */
-struct shell *
-shell_by_name(struct workspace *w, const char *name)
+struct sshell *
+sshell_by_name(struct workspace *w, const char *name)
 {
-	struct shell *sh, *best = NULL;
+	struct sshell *sh, *best = NULL;
 
 	TAILQ_FOREACH(sh, &w->shells, entry)
 		if (strcmp(sh->name, name) == 0 &&
@@ -86,7 +86,7 @@ shell_by_name(struct workspace *w, const char *name)
 }
 
 bool
-shell_visible(const struct shell *sh)
+sshell_visible(const struct sshell *sh)
 {
 	const struct mirror *m = sh->mirror;
 
@@ -97,7 +97,7 @@ shell_visible(const struct shell *sh)
 }
 
 char *
-shell_how(const struct shell *sh)
+sshell_how(const struct sshell *sh)
 {
 	switch (sh->how) {
 	case END_EXIT:
@@ -123,10 +123,10 @@ replace(char **p, const char *s)
 
 /* Oldest first: what "next" and "previous" mean, and ls's order. */
 static void
-shell_sort(struct shell *sh)
+shell_sort(struct sshell *sh)
 {
 	struct workspace *w = sh->ws;
-	struct shell *o;
+	struct sshell *o;
 
 	TAILQ_REMOVE(&w->shells, sh, entry);
 	TAILQ_FOREACH(o, &w->shells, entry)
@@ -141,23 +141,23 @@ shell_sort(struct shell *sh)
 static void
 shell_no_more_lost(struct workspace *w, const char *name)
 {
-	struct shell *sh, *next;
+	struct sshell *sh, *next;
 
 	TAILQ_FOREACH_SAFE(sh, &w->shells, entry, next)
 		if (sh->state == SHELL_LOST && strcmp(sh->name, name) == 0)
-			shell_free(sh);
+			sshell_free(sh);
 }
 
 bool
-shell_told(struct workspace *w, uint32_t id, const uint8_t *data, size_t len)
+sshell_told(struct workspace *w, uint32_t id, const uint8_t *data, size_t len)
 {
 	struct msg_shell m;
-	struct shell *sh;
+	struct sshell *sh;
 	bool first = false;
 
 	if (msg_shell_get(&m, data, len) == -1)
 		return false;
-	sh = shell_by_uid(w, m.uid);
+	sh = sshell_by_uid(w, m.uid);
 	if (sh == NULL) {
 		/* The agent has its own limit; lost and remembered ones of
 		 * ours come on top. */
@@ -166,7 +166,7 @@ shell_told(struct workspace *w, uint32_t id, const uint8_t *data, size_t len)
 			return true;
 		}
 		shell_no_more_lost(w, m.name);
-		sh = shell_new(w, m.uid, m.name);
+		sh = sshell_new(w, m.uid, m.name);
 		first = true;
 	}
 	if (sh->id != id) {
@@ -197,7 +197,7 @@ shell_told(struct workspace *w, uint32_t id, const uint8_t *data, size_t len)
 		mirror_watch(sh->mirror);
 	if (sh->state == SHELL_ENDED && sh->mirror->sync_to < sh->end)
 		sh->mirror->sync_to = sh->end;
-	shell_size(sh);
+	sshell_size(sh);
 	state_later(w->server);
 	workspace_changed(w);
 	return true;
@@ -205,7 +205,7 @@ shell_told(struct workspace *w, uint32_t id, const uint8_t *data, size_t len)
 
 /* It has ended, and what it printed is on the screen. */
 static void
-shell_over(struct shell *sh)
+shell_over(struct sshell *sh)
 {
 	if (sh->over)
 		return;
@@ -217,7 +217,7 @@ shell_over(struct shell *sh)
 }
 
 void
-shell_settle(struct shell *sh)
+sshell_settle(struct sshell *sh)
 {
 	if (sh->mirror == NULL)
 		return;
@@ -228,7 +228,7 @@ shell_settle(struct shell *sh)
 }
 
 void
-shell_gone(struct shell *sh, const char *why)
+sshell_gone(struct sshell *sh, const char *why)
 {
 	struct workspace *w = sh->ws;
 	char *text;
@@ -242,26 +242,26 @@ shell_gone(struct shell *sh, const char *why)
 	request_shell_gone(sh, text, false);
 	attach_lost(sh, text);
 	free(text);
-	shell_free(sh);
+	sshell_free(sh);
 	state_later(w->server);
 	workspace_changed(w);
 }
 
 void
-shell_all_told(struct workspace *w)
+sshell_all_told(struct workspace *w)
 {
-	struct shell *sh, *next;
+	struct sshell *sh, *next;
 
 	TAILQ_FOREACH_SAFE(sh, &w->shells, entry, next)
 		if (sh->id == 0 && sh->state != SHELL_LOST)
-			shell_gone(sh, "it ended or was dismissed while "
+			sshell_gone(sh, "it ended or was dismissed while "
 			    "nobody here was connected");
 }
 
 void
-shell_link_down(struct workspace *w)
+sshell_link_down(struct workspace *w)
 {
-	struct shell *sh;
+	struct sshell *sh;
 
 	TAILQ_FOREACH(sh, &w->shells, entry) {
 		sh->id = 0;
@@ -272,20 +272,20 @@ shell_link_down(struct workspace *w)
 }
 
 void
-shell_all_lost(struct workspace *w, const char *why)
+sshell_all_lost(struct workspace *w, const char *why)
 {
-	struct shell *sh, *next;
+	struct sshell *sh, *next;
 
 	TAILQ_FOREACH_SAFE(sh, &w->shells, entry, next) {
 		if (sh->state == SHELL_LOST) {
 			/* Of an earlier instance still: told long enough. */
-			shell_free(sh);
+			sshell_free(sh);
 			continue;
 		}
 		sh->id = 0;
 		if (sh->state == SHELL_ENDED) {
 			shell_over(sh);
-			shell_free(sh);
+			sshell_free(sh);
 			continue;
 		}
 		sh->state = SHELL_LOST;
@@ -301,10 +301,10 @@ shell_all_lost(struct workspace *w, const char *why)
 }
 
 void
-shell_dismiss(struct shell *sh)
+sshell_dismiss(struct sshell *sh)
 {
 	if (sh->state == SHELL_LOST) {
-		shell_free(sh);
+		sshell_free(sh);
 		return;
 	}
 	if (sh->state != SHELL_ENDED || sh->id == 0 || !sh->ws->up)
@@ -313,7 +313,7 @@ shell_dismiss(struct shell *sh)
 }
 
 void
-shell_size(struct shell *sh)
+sshell_size(struct sshell *sh)
 {
 	uint16_t rows, cols;
 	struct buf b;

@@ -20,7 +20,7 @@
 #define PICTURE_HEADER 16	/* number, lines, modes */
 
 static void
-picture_due(int fd, short what, void *arg)
+paint_due(int fd, short what, void *arg)
 {
 	struct attachment *a = arg;
 
@@ -30,13 +30,13 @@ picture_due(int fd, short what, void *arg)
 }
 
 void
-picture_init(struct attachment *a)
+paint_init(struct attachment *a)
 {
-	a->frame_ev = evtimer_new(a->server->base, picture_due, a);
+	a->frame_ev = evtimer_new(a->server->base, paint_due, a);
 }
 
 void
-picture_clear(struct attachment *a)
+paint_clear(struct attachment *a)
 {
 	if (a->frame_ev != NULL)
 		event_free(a->frame_ev);
@@ -46,7 +46,7 @@ picture_clear(struct attachment *a)
 }
 
 static void
-picture_after(struct attachment *a, uint64_t ms)
+paint_after(struct attachment *a, uint64_t ms)
 {
 	struct timeval tv = { (time_t)(ms / 1000),
 	    (suseconds_t)(ms % 1000) * 1000 };
@@ -65,7 +65,7 @@ put_u32(uint8_t *p, uint32_t v)
 }
 
 static void
-picture_send(struct attachment *a, struct buf *b, const struct view_frame *f)
+paint_send(struct attachment *a, struct buf *b, const struct view_frame *f)
 {
 	put_u32(b->data, ++a->sent);
 	put_u32(b->data + 4, (uint32_t)(f->lines >> 32));
@@ -78,7 +78,7 @@ picture_send(struct attachment *a, struct buf *b, const struct view_frame *f)
 }
 
 static void
-picture_render(struct attachment *a, bool leave)
+paint_render(struct attachment *a, bool leave)
 {
 	struct screen *screen = a->sh != NULL && a->sh->mirror != NULL ?
 	    a->sh->mirror->screen : NULL;
@@ -108,13 +108,13 @@ picture_render(struct attachment *a, bool leave)
 		view_unknown(a->view, a->modes, screen != NULL ?
 		    screen_lines(screen) : UINT64_MAX);
 	} else if (b.len > PICTURE_HEADER || !a->painted)
-		picture_send(a, &b, &f);
+		paint_send(a, &b, &f);
 	buf_free(&b);
 }
 
 /* Within a synchronized update? Held then, but not for ever. */
 static bool
-picture_held(struct attachment *a, uint64_t now)
+paint_held(struct attachment *a, uint64_t now)
 {
 	const struct screen *screen = a->sh->mirror->screen;
 
@@ -128,12 +128,12 @@ picture_held(struct attachment *a, uint64_t now)
 		a->sync_ms = now;
 		return false;
 	}
-	picture_after(a, SYNC_HOLD_MS - (now - a->sync_ms));
+	paint_after(a, SYNC_HOLD_MS - (now - a->sync_ms));
 	return true;
 }
 
 void
-picture_settle(struct attachment *a)
+paint_settle(struct attachment *a)
 {
 	uint64_t now = clock_ms();
 
@@ -145,22 +145,22 @@ picture_settle(struct attachment *a)
 	if (a->sent - a->shown >= PICTURE_FLIGHT)
 		return;
 	if (a->painted && !a->echo && now - a->frame_ms < PICTURE_GAP_MS) {
-		picture_after(a, PICTURE_GAP_MS - (now - a->frame_ms));
+		paint_after(a, PICTURE_GAP_MS - (now - a->frame_ms));
 		return;
 	}
-	if (a->painted && picture_held(a, now))
+	if (a->painted && paint_held(a, now))
 		return;
-	picture_render(a, false);
+	paint_render(a, false);
 }
 
 void
-picture_leave(struct attachment *a)
+paint_leave(struct attachment *a)
 {
 	if (!a->painted)
 		return;
 	view_overlay(a->view, NULL);
 	view_notice(a->view, NULL);
-	picture_render(a, true);
+	paint_render(a, true);
 }
 
 /* --- notices ------------------------------------------------------------- */
@@ -205,7 +205,7 @@ notice_text(struct attachment *a, char *out, size_t max)
 }
 
 void
-picture_notice(struct attachment *a)
+paint_notice(struct attachment *a)
 {
 	char text[sizeof a->notice], clean[sizeof a->notice];
 
@@ -226,7 +226,7 @@ picture_notice(struct attachment *a)
 }
 
 void
-picture_flash(struct attachment *a, const char *fmt, ...)
+paint_flash(struct attachment *a, const char *fmt, ...)
 {
 	va_list ap;
 	char text[256];
@@ -237,11 +237,11 @@ picture_flash(struct attachment *a, const char *fmt, ...)
 	free(a->flash);
 	a->flash = xstrdup(text);
 	a->flash_ms = clock_ms() + NOTICE_FLASH_MS;
-	picture_notice(a);
+	paint_notice(a);
 }
 
 void
-picture_help(struct attachment *a, bool on)
+paint_help(struct attachment *a, bool on)
 {
 	const char *key = server_prefix(a->server);
 	const char *lines[10];
