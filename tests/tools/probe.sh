@@ -51,6 +51,7 @@ else
 	for f in -fstack-protector-strong -fstack-clash-protection \
 	    -fcf-protection=full -mbranch-protection=standard \
 	    -ftrivial-auto-var-init=zero \
+	    -fno-asynchronous-unwind-tables \
 	    '-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -O1'
 	do
 		# shellcheck disable=SC2086
@@ -114,6 +115,10 @@ link() {
 if [ "$STATIC" = 1 ]; then
 	if link -fPIE -static-pie && TERM=dumb "$tmp/l" >/dev/null; then
 		cflags="$cflags -fPIE" ldflags="$ldflags -static-pie"
+		# Relocations in bits, where linker and libc know them.
+		relr=-Wl,-z,pack-relative-relocs
+		link -fPIE -static-pie $relr && TERM=dumb "$tmp/l" >/dev/null &&
+		    ldflags="$ldflags $relr"
 	elif link -static; then
 		ldflags="$ldflags -static"
 	else

@@ -35,5 +35,21 @@ if grep -lE '#include <vterm\.h>' client/*.c server/*.c server/*/*.c \
 	echo "symbols: only term/vt.c includes <vterm.h>" >&2
 	bad=1
 fi
+# The static program is sent over slow lines, whole.
+size=$(stat -c %s dlmux 2>/dev/null || echo 0)
+if [ "$size" -ge 1600000 ] && ! ldd dlmux >/dev/null 2>&1; then
+	echo "symbols: dlmux has $size bytes, 1600000 are too many" >&2
+	bad=1
+fi
+
+# Two rooms with one name: the linker would silently take the first.
+twice=$(for a in base wire agent link server term client; do
+	nm -g --defined-only "$b/$a.a" 2>/dev/null |
+	    awk 'NF == 3 { print $3 }' | sort -u
+done | sort | uniq -d | tr '\n' ' ')
+if [ -n "$twice" ]; then
+	echo "symbols: defined in two archives: $twice" >&2
+	bad=1
+fi
 [ $bad = 0 ] && echo "symbols: ok"
 exit $bad
