@@ -190,15 +190,14 @@ load_any(struct loader *l, struct cell *c)
 	uint32_t ch = rd_u32(&l->r);
 
 	c->width = within(l, rd_u8(&l->r), 0, 2);
-	if (ch & CELL_CLUSTER)
-		c->ch = l->clusters[within(l, ch & ~CELL_CLUSTER, 1,
-		    l->nclusters == 0 ? 1 : l->nclusters)];
-	else {
-		c->ch = ch;
-		if (ch != 0 && !visible(ch))
-			l->bad = true;
+	if (ch & CELL_CLUSTER) {
+		/* Number 0 is a blank, so a wrong one harms nothing. */
+		c->ch = l->clusters[within(l, ch & ~CELL_CLUSTER, 0,
+		    l->nclusters)];
+		return;
 	}
-	if (l->nclusters == 0 && ch & CELL_CLUSTER)
+	c->ch = ch;
+	if (ch != 0 && !visible(ch))
 		l->bad = true;
 }
 
