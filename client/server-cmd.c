@@ -17,17 +17,19 @@
 #include "query.h"
 #include "say.h"
 
+#define STATUS_MAX	(4u << 20)
 /* The server's last words to its clients, and a slow disk. */
 #define SERVER_GONE_S	10
 
 struct status {
 	bool		 json;
-	struct buf	 out;
-	bool		 some;
+	struct buf	 out;		/* what is said of the server itself */
+	struct buf	 list;		/* and of each workspace */
 };
 
 static void
-status_row(struct status *s, char *const *fields)
+status_fields(struct status *s, struct buf *b, char *const *fields,
+    const char *before, const char *between)
 {
 	const char *eq;
 	char *name;
@@ -37,15 +39,49 @@ status_row(struct status *s, char *const *fields)
 			continue;
 		name = xstrndup(*fields, (size_t)(eq - *fields));
 		if (s->json) {
-			buf_puts(&s->out, s->some ? ",\n  " : "{\n  ");
-			json_string(&s->out, name);
-			buf_puts(&s->out, ": ");
-			json_number(&s->out, eq + 1);
+			buf_puts(b, b->len > 0 ? between : before);
+			json_string(b, name);
+			buf_puts(b, ": ");
+			/* A name may be all digits and stays a name. */
+			if (strcmp(name, "instance") == 0 ||
+			    strcmp(name, "workspace") == 0)
+				json_string(b, eq + 1);
+			else
+				json_number(b, eq + 1);
 		} else
-			buf_printf(&s->out, "%-12s %s\n", name, eq + 1);
-		s->some = true;
+			buf_printf(b, "%-12s %s\n", name, eq + 1);
 		free(name);
 	}
+}
+
+/* A workspace of the server, in one line. */
+static void
+status_workspace(struct status *s, const struct msg_row *row)
+{
+	const char *name = "", *state = "", *text = "";
+	struct buf one;
+	size_t i;
+
+	if (s->json) {
+		buf_init(&one, 65536);
+		status_fields(s, &one, row->fields, "{", ", ");
+		buf_puts(&s->list, s->list.len > 0 ? ",\n    " : "\n    ");
+		buf_put(&s->list, one.data, one.len);
+		buf_puts(&s->list, "}");
+		buf_free(&one);
+		return;
+	}
+	for (i = 0; row->fields[i] != NULL; i++) {
+		if (strncmp(row->fields[i], "workspace=", 10) == 0)
+			name = row->fields[i] + 10;
+		else if (strncmp(row->fields[i], "state=", 6) == 0)
+			state = row->fields[i] + 6;
+		else if (strncmp(row->fields[i], "text=", 5) == 0)
+			text = row->fields[i] + 5;
+	}
+	buf_printf(&s->list, "%-12s %s: %s%s%s\n", "", name, state,
+	    strcmp(state, "up") != 0 && text[0] != '\0' ? ", " : "",
+	    strcmp(state, "up") != 0 ? text : "");
 }
 
 static int
@@ -54,12 +90,14 @@ status_answer(uint8_t type, const uint8_t *p, size_t n, void *arg)
 	struct status *s = arg;
 	struct msg_row row;
 
-	if (type == F_ROW && msg_row_get(&row, p, n) == 0) {
-		status_row(s, row.fields);
-		msg_row_free(&row);
-		return QUERY_GO_ON;
-	}
-	return QUERY_DEFAULT;
+	if (type != F_ROW || msg_row_get(&row, p, n) == -1)
+		return QUERY_DEFAULT;
+	if (row.kind == 'k')
+		status_fields(s, &s->out, row.fields, "{\n  ", ",\n  ");
+	else if (row.kind == 'w')
+		status_workspace(s, &row);
+	msg_row_free(&row);
+	return QUERY_GO_ON;
 }
 
 static int
@@ -89,14 +127,19 @@ server_status(struct args *args)
 
 	memset(&s, 0, sizeof s);
 	s.json = args_has(args, "json");
-	buf_init(&s.out, 4u << 20);
+	buf_init(&s.out, STATUS_MAX);
+	buf_init(&s.list, STATUS_MAX);
 	status = server_ask(args, CONNECT_ONCE, F_STATUS, status_answer, &s, 0);
-	if (s.json && s.some)
-		buf_puts(&s.out, "\n}\n");
+	if (s.json) {
+		buf_puts(&s.out, ",\n  \"workspace_list\": [");
+		buf_puts(&s.list, s.list.len > 0 ? "\n  ]\n}\n" : "]\n}\n");
+	}
+	buf_put(&s.out, s.list.data, s.list.len);
 	if (status == 0 && fd_write_all(STDOUT_FILENO, s.out.data,
 	    s.out.len) == -1)
 		status = STATUS_FAILED;
 	buf_free(&s.out);
+	buf_free(&s.list);
 	return status;
 }
 

@@ -303,6 +303,20 @@ exec_end(struct op *op, uint64_t offset)
 	return NULL;
 }
 
+/* The client's own reader is gone: the command meets a closed pipe, as it would
+ * there. A pty has one end for all, and stays. */
+static void
+exec_shut(struct op *op, uint8_t stream)
+{
+	struct exec *e = op->exec;
+
+	if (e->pty || op->state == OP_WAITING)
+		return;
+	stream_close(&e->out[stream - 1]);
+	op_ready(op);
+	exec_check_over(e);
+}
+
 /* ---- the process ---- */
 
 static void
@@ -649,6 +663,7 @@ const struct op_class exec_kind = {
 	.rebound = exec_rebound,
 	.data = exec_data,
 	.end = exec_end,
+	.shut = exec_shut,
 	.credit = exec_credit,
 	.signal = exec_signal,
 	.winch = exec_winch,

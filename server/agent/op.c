@@ -430,7 +430,9 @@ op_message(struct op *op, uint8_t type, const uint8_t *data, size_t len)
 		offset = rd_u64(&r);
 		if (!rd_end(&r))
 			return false;
-		if (stream != 0 || k->end == NULL)
+		if ((stream == 1 || stream == 2) && k->shut != NULL)
+			k->shut(op, stream);
+		else if (stream != 0 || k->end == NULL)
 			why = "an end of a stream that takes no bytes";
 		else if (op->state != OP_OVER)
 			why = k->end(op, offset);

@@ -62,6 +62,8 @@ struct op_class {
 	const char *(*data)(struct op *, uint64_t offset, const uint8_t *,
 		    size_t);
 	const char *(*end)(struct op *, uint64_t offset);
+	/* Nobody reads this output stream (1, 2) any more. */
+	void	(*shut)(struct op *, uint8_t stream);
 	const char *(*credit)(struct op *, uint8_t stream, uint64_t taken,
 		    uint64_t max);
 	void	(*signal)(struct op *, int sig);
