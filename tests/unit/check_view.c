@@ -353,13 +353,10 @@ compare(struct world *w)
 		r = screen_row(w->s, y + top);
 		for (x = 0; x < w->t->cols && x + left < cols; x++) {
 			c = x + left < r->used ? &r->cells[x + left] : NULL;
-			if (c != NULL && c->width == 0) {
-				if (x == 0)
-					continue;	/* cut at the edge */
-				continue;
-			}
-			if (c != NULL && c->width == 2 &&
-			    x + 1 >= w->t->cols)
+			/* Halves of wide characters, and those cut. */
+			if (c != NULL && (c->width == 0 || (c->width == 2 &&
+			    (x + 1 >= w->t->cols || x + left + 1 >= r->used ||
+			    c[1].width != 0))))
 				continue;
 			compare_cell(w, y, x, c);
 		}
