@@ -354,6 +354,8 @@ attached_failed(struct connect *c, const char *why, void *arg)
 
 	(void)c;
 	a->channel = 0;
+	if (a->left)
+		return;
 	a->leaving = true;
 	attached_undo(a);
 	attached_end(a, STATUS_FAILED, true, "%s", why);

@@ -141,6 +141,8 @@ making_failed(struct connect *c, const char *why, void *arg)
 	struct making *m = arg;
 
 	(void)c;
+	if (m->over)
+		return;
 	progress_text(m->progress, NULL);
 	say("%s", why);
 	making_end(m, STATUS_FAILED);

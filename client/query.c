@@ -35,7 +35,10 @@ query_refused(const char *about, uint16_t code, const char *text)
 	const char *words = text != NULL && text[0] != '\0' ? text :
 	    refusal_words(code);
 
-	if (about != NULL)
+	size_t n = about != NULL ? strlen(about) : 0;
+
+	/* Some texts name it themselves. */
+	if (n > 0 && (strncmp(words, about, n) != 0 || words[n] != ':'))
 		say("%s: %s", about, words);
 	else
 		say("%s", words);
@@ -155,6 +158,8 @@ asking_failed(struct connect *c, const char *why, void *arg)
 	struct asking *a = arg;
 
 	(void)c;
+	if (a->status != QUERY_GO_ON)
+		return;		/* answered, and then it went */
 	progress_text(a->progress, NULL);
 	say("%s", why);
 	asking_end(a, STATUS_FAILED);

@@ -301,6 +301,8 @@ sending_failed(struct connect *c, const char *why, void *arg)
 	struct sending *s = arg;
 
 	(void)c;
+	if (s->over)
+		return;
 	progress_text(s->progress, NULL);
 	say("%s", why);
 	sending_end(s, STATUS_FAILED);
