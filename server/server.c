@@ -381,7 +381,9 @@ server_main(struct place *place, int argc, char **argv)
 	return 0;
 
 fail:
-	line = xasprintf("%s\n", cause != NULL ? cause : "unknown");
+	/* BUSY: the client need only connect to the one that runs. */
+	line = xasprintf("%s\n", busy ? "BUSY" :
+	    cause != NULL ? cause : "unknown");
 	if (!busy)
 		log_warn("%s", cause != NULL ? cause : "unknown");
 	ready_say(&ready, line);
