@@ -9,14 +9,14 @@ import subprocess
 import time
 
 import fixtures
-from harness import Skip, eq, ok, test, wait_for
+from harness import Skip, PROMPT, eq, ok, test, wait_for
 
 PREFIX = '\x1c'
 
 
 def attached(t, name='local:a', *args, **kw):
     o = t.outer('attach', name, *args, shell=True, **kw)
-    o.see('\\$ *$')
+    o.see(PROMPT)
     return o
 
 
@@ -82,7 +82,7 @@ def detach_others(t):
     b = t.outer('attach', '-d', 'local:a', shell=True)
     a.see('^left 0$')
     clean(a)
-    b.see('\\$ *$')
+    b.see(PROMPT)
     t.run('detach', 'local:a')
     b.see('^left 0$')
     clean(b)
@@ -96,7 +96,7 @@ def prefix_keys(t):
     o.see('^this is main$')
     o.type(PREFIX + 'c')
     o.gone('^this is main$')
-    o.see('\\$ *$')
+    o.see(PROMPT)
     o.type('echo this is $DLMUX\r')
     o.see('^this is local:[0-9]+$')
     o.type(PREFIX + 'n')
@@ -156,9 +156,10 @@ def killed_in_vim_with_the_mouse(t):
     o.type('vim text\r')
     o.see('line 5 of the text')
     wait_for(lambda: o.screen().mouse != 0, 10, 'vim turns the mouse on')
-    pid = wait_for(lambda: t.pids('dlmux attach local:v$'), 5)
+    pid = wait_for(lambda: t.client_pids('attach local:v'), 5)
     os.kill(pid[0], signal.SIGKILL)
-    o.see('^left 137$')
+    # The shell speaks at once, perhaps before the watchdog.
+    wait_for(lambda: b'left 137' in o.raw(), 5, 'the client is dead')
     wait_for(lambda: not o.screen().alt, 5, 'the main screen')
     wait_for(lambda: o.screen().mouse == 0, 5, 'no mouse')
     wait_for(lambda: o.termios()['echo'], 5, 'echo')
@@ -181,7 +182,7 @@ def stopped_and_hung_up(t):
         o = attached(t, 'local:s')
         o.type('printf "\\033[?1049h\\033[?1000h\\033[?2004h\\033[?25lin"\r')
         wait_for(lambda: o.screen().mouse != 0, 5)
-        os.kill(t.pids('dlmux attach local:s$')[0], sig)
+        os.kill(t.client_pids('attach local:s')[0], sig)
         o.see('^left [0-9]+$')
         clean(o)
         t.run('kill', 'local:s')
@@ -381,7 +382,7 @@ def full_screen_programs(t):
             o2.type(quit_keys)
             o2.quiet(200)
             o2.type('\recho over $((1+1))\r')
-            o2.see('^over 2$')
+            o2.see('over 2$')
             eq(o2.screen().alt, False, name + ': main screen')
 
 
@@ -400,9 +401,9 @@ def inside_tmux(t):
     tmux('new-session', '-d', '-x', '80', '-y', '24', 'sh')
     t.cleanups.append(lambda: subprocess.run(tm + ['kill-server'], env=t.env))
     tmux('send-keys', 'dlmux attach local:t', 'Enter')
-    wait_for(lambda: t.pids('dlmux attach local:t'), 10)
+    wait_for(lambda: t.client_pids('attach local:t'), 10)
     wait_for(lambda: len(tmux('capture-pane', '-p').strip()) > 0, 5)
-    t.run('wait', 'local:t', '--text', '\\$', '--timeout', '10')
+    t.run('wait', 'local:t', '--text', PROMPT, '--timeout', '10')
     tmux('send-keys', 'echo in $((20+1)); printf '
          '"\\033[31mred\\033[0m\\n"', 'Enter')
     wait_for(lambda: re.search('^in 21$', tmux('capture-pane', '-p'), re.M),
@@ -410,7 +411,7 @@ def inside_tmux(t):
     wait_for(lambda: re.search('\x1b\\[31mred', tmux('capture-pane', '-e',
                                                      '-p')), 10, 'red')
     tmux('send-keys', 'C-\\', 'd')
-    wait_for(lambda: not t.pids('dlmux attach local:t'), 10, 'detached')
+    wait_for(lambda: not t.client_pids('attach local:t'), 10, 'detached')
 
 
 @test()
@@ -433,7 +434,7 @@ def the_shell_is_lost(t):
     p = fixtures.Podman(t)
     c = p.container('box')
     o = t.outer('attach', 'podman:box', shell=True)
-    o.see('[$#] *$', 30)
+    o.see(PROMPT, 30)
     subprocess.run(['podman', 'rm', '-f', '-t', '0', c], env=t.env,
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                    timeout=30)

@@ -19,7 +19,7 @@ import threading
 import time
 
 import fixtures
-from harness import SLOW, Failure, eq, ok, test, wait_for
+from harness import SLOW, Failure, PROMPT, eq, ok, test, wait_for
 
 MB = int(os.environ.get('DLMUX_KILL_MB', '4'))
 ROUNDS = int(os.environ.get('DLMUX_KILL_ROUNDS', '1'))
@@ -123,8 +123,8 @@ class Matrix:
     def pid(self, what):
         t = self.t
         if what == 'client':
-            return wait_for(lambda: t.pids(
-                r'dlmux attach %s$' % re.escape(self.count)), 10)[0]
+            return wait_for(lambda: t.client_pids('attach ' + self.count),
+                            10)[0]
         pattern = {'server': r'server --run', 'ssh': r'^\S*/ssh .*\bweb\b',
                    'front': r'agent --stdio'}[what]
         return wait_for(lambda: t.pids(pattern), 20, 'a ' + what)[0]
@@ -320,7 +320,7 @@ def an_agent_that_is_killed(t):
     os.close(w)
     eq(p.stdout.readline(), b'up\n')
     o = t.outer('attach', 'local:a', shell=True)
-    o.see('\\$ *$')
+    o.see(PROMPT)
     for a in t.agent_pids():
         os.kill(a, signal.SIGKILL)
     res = t.finish(p, timeout=30)
@@ -335,7 +335,7 @@ def an_agent_that_is_killed(t):
 def attached_after_kill_of_the_server(t):
     """an attached client goes on within a second of kill -9 of the server"""
     o = t.outer('attach', 'local:a', shell=True)
-    o.see('\\$ *$')
+    o.see(PROMPT)
     for i in range(3):
         os.kill(t.pids('server --run')[0], signal.SIGKILL)
         t0 = time.monotonic()
@@ -367,7 +367,7 @@ def a_stalled_link(t):
     ssh = fixtures.Ssh(t)
     host = ssh.host('web', relay=[])
     o = t.outer('attach', 'ssh:web:a', shell=True)
-    o.see('\\$ *$')
+    o.see(PROMPT)
     o.type('echo before; cat\r')
     o.see('^before$')
     host.tell('stall')

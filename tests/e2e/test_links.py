@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import fixtures
-from harness import DLMUX, SLOW, Skip, eq, ok, test, wait_for
+from harness import DLMUX, SLOW, Skip, PROMPT, eq, ok, test, wait_for
 
 RC_FILES = ('.profile', '.bash_profile', '.bashrc', '.zshenv', '.zprofile',
             '.zshrc', '.cshrc', '.tcshrc', '.login',
@@ -111,7 +111,7 @@ def black_hole(t):
     figure('exec ssh:web', 'exec', 'ssh:web', '--', 'true')
     t0 = time.monotonic()
     o = t.outer('attach', 'local:a', shell=True)
-    o.see('\\$ *$')
+    o.see(PROMPT)
     t.note('attach local: %.0f ms' % ((time.monotonic() - t0) * 1000))
     for q in pids:
         os.kill(q, signal.SIGCONT)
@@ -236,7 +236,7 @@ def a_broken_pipe_all_the_way(t):
     ssh.host('far', relay=['--split', '700', '--delay', '20'])
     check(t, 'ssh:far')
     o = t.outer('attach', 'ssh:far:a', shell=True)
-    o.see('\\$ *$')
+    o.see(PROMPT)
     o.type('echo over $((2+2))\r')
     o.see('^over 4$')
 
@@ -357,9 +357,7 @@ def shared_home(t):
         p.container(n, '-v', home + ':/root')
     for n in ('one', 'two'):
         t.run('new', 'podman:%s:s' % n, timeout=60)
-    rows = t.ls()
-    eq(sorted(r['workspace'] for r in rows if r.get('shell') == 's'),
-       ['podman:one', 'podman:two'], 'shells')
+    eq(sorted(t.shells()), ['podman:one:s', 'podman:two:s'], 'shells')
     for n in ('one', 'two'):
         eq(t.run('exec', 'podman:' + n, '--', 'hostname').rc, 0)
         t.run('send', '--wait', 'text=^x=%s$' % n, '--timeout', '10',
@@ -389,7 +387,7 @@ def disconnect_and_connect(t):
           'v=5; echo v=$v')
     t.run('disconnect', 'ssh:web')
     wait_for(lambda: not t.pids(r'^\S*/ssh .*\bweb\b'), 10, 'ssh ends')
-    ok(any(r.get('shell') == 'a' for r in t.ls()), 'remembered')
+    ok('ssh:web:a' in t.shells(), 'remembered')
     t.run('connect', 'ssh:web')
     t.run('send', '--wait', 'text=^again 5$', '--timeout', '10', 'ssh:web:a',
           'echo again $v')
@@ -403,8 +401,7 @@ def remembered_over_a_restart(t):
     t.run('ls')
     t.run('server', 'stop')
     n = host.tries()
-    rows = [r for r in t.ls() if r.get('shell') == 'a']
-    eq(len(rows), 1, 'listed')
+    ok('ssh:web:a' in t.shells(), 'listed')
     eq(host.tries(), n, 'no connection was made')
 
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 
-from harness import DLMUX, TOP, eq, ok, test, wait_for
+from harness import DLMUX, PROMPT, TOP, eq, gone, ok, test, wait_for
 
 
 @test()
@@ -20,10 +20,9 @@ def the_main_path(t):
     r = t.run('exec', 'local', '--', 'sh', '-c', 'echo o; echo e >&2; exit 3',
               rc=3)
     eq((r.out, r.err), ('o\n', 'e\n'), 'streams')
-    names = [s.get('shell') for s in t.ls()]
-    ok('a' in names, 'ls lists the shell: %r' % names)
+    ok('local:a' in t.shells(), 'ls lists the shell')
     t.run('kill', 'local:a')
-    ok('a' not in [s.get('shell') for s in t.ls()], 'gone after kill')
+    ok('local:a' not in t.shells(), 'gone after kill')
 
 
 @test()
@@ -38,7 +37,8 @@ def two_at_once_get_one_server(t):
     ps = [t.popen('exec', 'local', '--', 'sh', '-c', 'exit %d' % i)
           for i in range(16)]
     for i, p in enumerate(ps):
-        eq(t.finish(p).rc, i, 'status of client %d' % i)
+        r = t.finish(p)
+        eq(r.rc, i, 'status of client %d: %r' % (i, r))
     eq(len(t.pids('server --run')), 1, 'servers')
     eq(len(t.agent_pids()), 1, 'agents')
 
@@ -53,7 +53,7 @@ def shells_survive_the_server(t):
     r = t.run('server', 'stop')
     ok('keep' in r.out + r.err or 'shell' in r.out + r.err,
        'stop says that shells stay: %r' % r)
-    wait_for(lambda: not os.path.exists('/proc/%d' % pid), 10, 'server gone')
+    wait_for(lambda: gone(pid), 10, 'server gone')
     ok('mark 9' in t.capture('local:keep'), 'the screen is back')
     t.run('send', '--wait', 'text=^still 9$', '--timeout', '10', 'local:keep',
           'echo still $x')
@@ -82,7 +82,7 @@ def server_commands(t):
     t.run('server', 'restart')
     pid = wait_for(lambda: t.server_pid(), 10)
     ok(pid != st['pid'], 'another server')
-    ok('s' in [s.get('shell') for s in t.ls()], 'the shell is listed')
+    ok('local:s' in t.shells(), 'the shell is listed')
     t.run('server', 'stop')
     r = t.run('server', 'status', rc=None)
     ok(r.rc != 0, 'status of no server fails: %r' % r)
@@ -93,9 +93,8 @@ def an_instance_of_its_own(t):
     """-L NAME has its own server and shells"""
     t.run('new', 'local:one')
     t.run('-L', 'other', 'new', 'local:two')
-    ok('two' not in [s.get('shell') for s in t.ls()], 'not in the default')
-    r = json.loads(t.run('-L', 'other', 'ls', '--json').out)
-    ok('two' in [s.get('shell') for s in r], 'in its own: %r' % r)
+    ok('local:two' not in t.shells(), 'not in the default')
+    ok('local:two' in t.shells('-L', 'other'), 'in its own')
     eq(len(t.pids('server --run')), 2, 'servers')
 
 
@@ -107,8 +106,7 @@ def a_shell_that_ended(t):
     ok('last words' in t.capture('local:e'), 'capture after the end')
     r = t.run('wait', 'local:e', '--text', 'never', '--timeout', '5', rc=1)
     ok(r.err != '', 'says why')
-    row = [s for s in t.ls() if s.get('shell') == 'e']
-    eq(len(row), 1, 'still listed')
+    ok('local:e' in t.shells(), 'still listed')
     t.run('kill', 'local:e')
     t.run('capture', 'local:e', rc=125)
 
@@ -134,7 +132,7 @@ def kill_all(t):
     for n in 'abc':
         t.run('new', 'local:' + n)
     t.run('kill', '-a', 'local')
-    eq([s.get('shell') for s in t.ls() if s.get('shell')], [], 'shells left')
+    eq(t.shells(), {}, 'shells left')
 
 
 @test()
@@ -189,8 +187,8 @@ def the_try_script(t):
 def detach_from_inside(t):
     """dlmux detach inside a local shell detaches that shell's clients"""
     o = t.outer('attach', 'local:in')
-    o.see('\\$ *$')
-    o.type('dlmux detach\n')
+    o.see(PROMPT)
+    o.type(t.bin + '/dlmux detach\n')
     eq(o.wait_exit(), 0, 'status')
     t.run('wait', 'local:in', '--idle', '100', '--timeout', '5')
 

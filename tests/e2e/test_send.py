@@ -108,7 +108,7 @@ def ctrl_c(t):
     r = t.run('send', '-k', 'local:i', 'C-c', 'Nonsense', rc=None)
     ok(r.rc in (2, 125) and 'Nonsense' in r.err, repr(r))
     ok(t.pids('^sleep 1000$'), 'nothing was typed')
-    t.run('send', '-k', '--wait', 'text=^(was 130|\\$)', '--timeout', '10',
+    t.run('send', '-k', '--wait', 'text=^(was 130|[$#])', '--timeout', '10',
           'local:i', 'C-c')
     wait_for(lambda: not t.pids('^sleep 1000$'), 10)
 
@@ -202,5 +202,4 @@ def a_sender_interrupted(t):
     p.stdin.flush()
     time.sleep(0.2)         # not awaited for: any moment will do
     p.send_signal(signal.SIGINT)
-    r = t.finish(p)
-    ok(r.rc != 0, repr(r))
+    eq(p.wait(timeout=10), 130, 'status')

@@ -25,6 +25,10 @@ ASAN = 'asan' in os.path.basename(BUILD)
 SLOW = float(os.environ.get('DLMUX_SLOW', '4' if ASAN else '1'))
 
 
+# A prompt of any shell, root's too.
+PROMPT = '[$#%>] *$'
+
+
 class Skip(Exception):
     """This cannot run here. here=True: it could, if somebody set it up."""
 
@@ -59,6 +63,15 @@ def wait_for(what, deadline=10.0, why='', step=0.01):
                           why or getattr(what, '__name__', '?')))
         time.sleep(step)
         step = min(step * 1.5, 0.1)
+
+
+def gone(pid):
+    """Has it ended? A zombie has: PID 1 may reap late."""
+    try:
+        with open('/proc/%d/stat' % pid) as f:
+            return f.read().rpartition(')')[2].split()[0] == 'Z'
+    except OSError:
+        return True
 
 
 def eq(got, want, what=''):
@@ -115,7 +128,8 @@ class Instance:
         if '/usr/sbin' not in path.split(':'):
             path += ':/usr/sbin:/sbin'
         env.update(HOME=self.home, PATH=self.bin + ':' + path,
-                   SHELL='/bin/sh', TERM='xterm-256color', LANG='C.UTF-8',
+                   SHELL='/bin/sh', TERM='xterm-256color',
+                   COLORTERM='truecolor', LANG='C.UTF-8',
                    DLMUX_HOOK_DIR=self.hooks, DLMUX_E2E=self.dir, PS1='$ ')
         if ASAN:
             env['ASAN_OPTIONS'] = ('log_path=%s/asan:detect_leaks=0:'
@@ -197,8 +211,14 @@ class Instance:
             raise Failure('status %s, want %s: %r' % (r.rc, rc, r))
         return r
 
-    def ls(self):
-        return json.loads(self.run('ls', '--json').out)
+    def ls(self, *opts):
+        """The workspaces."""
+        return json.loads(self.run(*opts, 'ls', '--json').out)
+
+    def shells(self, *opts):
+        """The shells of all workspaces, as WS:SHELL -> row."""
+        return {s['workspace'] + ':' + s['shell']: s
+                for w in self.ls(*opts) for s in w['shells']}
 
     def capture(self, name, *opts):
         return self.run('capture', *opts, name).out
@@ -250,6 +270,11 @@ class Instance:
 
     def agent_pids(self):
         return self.pids(r'agent --daemon')
+
+    def client_pids(self, command):
+        """The dlmux clients that run this command: not what started them."""
+        return self.pids(r'^%s %s$' % (re.escape(self.bin + '/dlmux'),
+                                       re.escape(command)))
 
     def hook(self, name):
         """Arms a hook: the next process to come there stops itself."""
