@@ -434,6 +434,7 @@ void
 mirror_message(struct mirror *m, uint8_t type, const uint8_t *data, size_t len)
 {
 	struct rd r;
+	bool synced = mirror_synced(m);
 
 	if (!m->watching || m->broken)
 		return;
@@ -455,5 +456,8 @@ mirror_message(struct mirror *m, uint8_t type, const uint8_t *data, size_t len)
 		on_mark(m, &r);
 		break;
 	}
+	/* Somebody may have been waiting for this screen to be true. */
+	if (!synced && mirror_synced(m))
+		workspace_changed(m->shell->ws);
 	server_later(m->shell->ws->server);
 }
