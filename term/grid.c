@@ -440,6 +440,7 @@ static void
 shift_row(struct grid *g, struct row *row, int left, int right, int across,
     uint16_t pen)
 {
+	struct cell with = blank_cell;
 	int n = abs(across), width = right - left;
 
 	if (n > width)
@@ -457,10 +458,12 @@ shift_row(struct grid *g, struct row *row, int left, int right, int across,
 	}
 	if (row->used > left && row->used < right)
 		row->used = right;
-	if (across > 0)
-		erase_row(g, row, right - n, right, pen, false);
-	else
-		erase_row(g, row, left, left + n, pen, false);
+	/* Not by erase_row(): what lies there now are copies, and a half among
+	 * them has its other half elsewhere. */
+	with.pen = pen;
+	fill(row->cells + (across > 0 ? right - n : left), n, with);
+	if (pen != 0 && row->used < right)
+		row->used = right;
 	if (right == row->cols)
 		row->wrapped = false;
 	grid_touch(g, row);
