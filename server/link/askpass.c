@@ -113,8 +113,8 @@ print_answer(const uint8_t *payload, size_t n)
 	ok = rd_u8(&r);
 	text = rd_str(&r, WIRE_WORDS_MAX);
 	if (rd_end(&r) && ok && text != NULL &&
-	    fd_write_all(STDOUT_FILENO, text, strlen(text)) == 0 &&
-	    fd_write_all(STDOUT_FILENO, "\n", 1) == 0)
+	    fd_write_all(STDOUT_FILENO, text, strlen(text)) != -1 &&
+	    fd_write_all(STDOUT_FILENO, "\n", 1) != -1)
 		rc = 0;
 	if (text != NULL)
 		explicit_bzero(text, strlen(text));

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -138,15 +139,16 @@ last_words(struct attempt *a, const char *otherwise)
 	err = transport_stderr(a->tr, &len);
 	s = boot_last_line(err, len);
 	if (s != NULL && strcmp(s, hostkey) == 0) {
-		/* ssh's last line says nothing; the one before does. */
+		/* The line before says more; in BatchMode there is none when
+		 * the key is merely unknown. */
 		before = boot_last_line(err, (size_t)(strstr(err, hostkey) -
 		    err));
-		if (before != NULL) {
-			all = xasprintf("%s %s", before, s);
-			free(before);
-			free(s);
-			return all;
-		}
+		all = before != NULL ? xasprintf("%s %s", before, s) :
+		    xasprintf("%s If the host is new, `dlmux connect %s` "
+		    "asks about its key", s, a->spec.target->name);
+		free(before);
+		free(s);
+		return all;
 	}
 	if (s == NULL)
 		s = boot_last_line(boot_scan_noise(a->scan),
@@ -427,6 +429,35 @@ on_read(evutil_socket_t fd, short what, void *arg)
 	set_timer(a, EOF_MS);
 }
 
+/*
+ * Could the program that was found under the right name be to blame (another
+ * machine's home, damage)? A shell that cannot run it says 126 or 127, or
+ * takes it for a script of its own and chokes (2); half a program crashes, and
+ * ssh tells of a signal only by 255 without a word.
+ */
+static bool
+died_of_what_it_found(struct attempt *a, int status)
+{
+	size_t len;
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) :
+	    128 + WTERMSIG(status);
+
+	switch (code) {
+	case 2:
+	case 126:
+	case 127:
+	case 128 + SIGSEGV:
+	case 128 + SIGBUS:
+	case 128 + SIGILL:
+		return true;
+	case 255:
+		(void)transport_stderr(a->tr, &len);
+		return len == 0;
+	default:
+		return false;
+	}
+}
+
 static void
 on_ended(struct transport *t, int status, void *arg)
 {
@@ -441,10 +472,7 @@ on_ended(struct transport *t, int status, void *arg)
 		return;
 	if (a->rev != NULL)
 		event_del(a->rev);
-	/* 126: a shell could not run what was found under the right name
-	 * (another machine's home, damage): not trusted a second time. */
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 126 && !a->needed &&
-	    !a->careful) {
+	if (!a->needed && !a->careful && died_of_what_it_found(a, status)) {
 		a->careful = true;
 		again(a);
 		return;

@@ -142,12 +142,6 @@ schedule(struct link *l)
 	event_add(l->retry_ev, &tv);
 }
 
-static char *
-named(const struct link *l, const char *why)
-{
-	return xasprintf("%s: %s", l->target.name, why);
-}
-
 /* ---- coming up ---- */
 
 static void
@@ -188,7 +182,7 @@ failed(struct link *l, const char *why)
 		wake(l);
 		return;
 	}
-	note(l, LINK_FAILED, named(l, why));
+	note(l, LINK_FAILED, xstrdup(why));
 	schedule(l);
 	tell(l);
 }
@@ -284,8 +278,7 @@ begin(struct link *l)
 		    "", l->last != NULL ? " (" : "", RETRY_BURST,
 		    RETRY_WINDOW_MS / 1000, (wait + 999) / 1000,
 		    l->last != NULL ? ")" : "");
-		note(l, LINK_FAILED, named(l, why));
-		free(why);
+		note(l, LINK_FAILED, why);
 		schedule(l);
 		tell(l);
 		return;
@@ -586,8 +579,7 @@ lost(struct link *l, const char *why)
 		retry_clear(&l->retry);
 	log_info("link %s: lost: %s", l->target.name, text);
 	drop(l);
-	note(l, LINK_DOWN, named(l, text));
-	free(text);
+	note(l, LINK_DOWN, text);
 	schedule(l);
 	tell(l);
 }

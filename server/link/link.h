@@ -19,8 +19,10 @@
 struct link;
 
 struct link_cb {
-	/* The state changed: enum link_state; text says what is happening or
-	 * went wrong, for people. On LINK_UP agent is the HELLO. */
+	/* The state changed (or only the text); text says what is happening or
+	 * went wrong, for people, without the workspace's name. On LINK_UP
+	 * agent is the HELLO. The callee may free the link. Comes from the
+	 * loop, never from inside link_connect() and its like. */
 	void	(*state)(struct link *, enum link_state, const char *text,
 		    const struct msg_hello *agent, void *);
 	/* A message from the agent (never HELLO, PING, PONG, RECEIVED, BYE). */

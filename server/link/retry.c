@@ -16,6 +16,9 @@ retry_failed(struct retry *r)
 	memmove(r->failed + 1, r->failed, sizeof r->failed -
 	    sizeof r->failed[0]);
 	r->failed[0] = clock_wall_ms();
+	/* At once is for a link that was lost, not for one that never came. */
+	if (r->step == 0)
+		r->step = 1;
 }
 
 void
