@@ -9,7 +9,7 @@
  * `dlmux server --run [FD]`: takes the lock, listens, serves until it is told
  * to stop; returns an exit status. FD (or 3, if that is a pipe) is the ready
  * pipe: one line is written and it is closed: "READY" once clients can
- * connect, else why not, in words ("another server runs").
+ * connect, "BUSY" if another server holds the lock, else "FAIL why".
  * Standard descriptors and the session are the caller's to have set up.
  */
 int	 server_main(struct place *, int argc, char **argv);
