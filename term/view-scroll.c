@@ -250,3 +250,122 @@ view_scroll_fresh(struct view *v, const struct screen *s)
 	} else
 		scroll_inexact(v, s, (uint64_t)keep, keep);
 }
+
+/* --- moving what can be moved ------------------------------------------- */
+
+/* Rows that were moved as one: what the screen has in first..first+n-1, the
+ * terminal has by rows further down (negative: up). */
+struct block {
+	int	first, n, by;
+};
+
+/* Fewer rows than this are drawn as quickly. */
+#define BLOCK_MIN	3
+/* The search looks at every pair of rows. */
+#define BLOCK_ROWS_MAX	256
+
+static bool
+is_row(struct view *v, const struct screen *s, int y, int at)
+{
+	const struct prow *r;
+
+	if (at < 0 || at >= v->rows)
+		return false;
+	r = view_row(v, at);
+	return r->current && r->serial == screen_row(s, y)->serial;
+}
+
+static struct block
+find_block(struct view *v, const struct screen *s)
+{
+	struct block best = { 0, 0, 0 };
+	int y, at, n;
+
+	for (y = 0; y < v->rows; y++) {
+		if (screen_row(s, y)->used == 0 || is_row(v, s, y, y))
+			continue;
+		for (at = 0; at < v->rows; at++) {
+			if (at == y || !is_row(v, s, y, at))
+				continue;
+			for (n = 1; y + n < v->rows &&
+			    is_row(v, s, y + n, at + n); n++)
+				;
+			if (n > best.n) {
+				best.first = y;
+				best.n = n;
+				best.by = at - y;
+			}
+			break;
+		}
+		/* Within a block there is no better one. */
+		if (best.n > 0 && y < best.first + best.n)
+			y = best.first + best.n - 1;
+	}
+	return best;
+}
+
+/* Rows top..bottom-1 up by n (negative: down), in the picture. */
+static void
+rotate(struct view *v, int top, int bottom, int n)
+{
+	struct prow *page = v->page[v->cur], keep;
+	int i, y, edge;
+
+	for (i = n < 0 ? -n : n; i > 0; i--) {
+		y = n > 0 ? top : bottom - 1;
+		keep = page[y];
+		if (n > 0)
+			memmove(&page[top], &page[top + 1],
+			    (size_t)(bottom - top - 1) * sizeof *page);
+		else
+			memmove(&page[top + 1], &page[top],
+			    (size_t)(bottom - top - 1) * sizeof *page);
+		y = n > 0 ? bottom - 1 : top;
+		page[y] = keep;
+		view_row_blank(v, &page[y]);
+	}
+	if (top > 0)
+		page[top - 1].wrapped = false;
+	edge = n > 0 ? bottom - n - 1 : bottom - 1;
+	page[edge].wrapped = false;
+}
+
+void
+view_scroll_region(struct view *v, const struct screen *s)
+{
+	struct outer *o = &v->outer;
+	struct block b;
+	int top, bottom, n, i;
+	bool whole;
+
+	if (!view_exact(v) || v->rows > BLOCK_ROWS_MAX ||
+	    !caps_has(v->caps, CAP_CSR))
+		return;
+	b = find_block(v, s);
+	if (b.n < BLOCK_MIN)
+		return;
+	top = b.by > 0 ? b.first : b.first + b.by;
+	bottom = b.by > 0 ? b.first + b.n + b.by : b.first + b.n;
+	n = b.by > 0 ? b.by : -b.by;
+	/* On the main screen, what leaves at the top would be history. */
+	if (b.by > 0 && top == 0 && v->cur == VIEW_MAIN)
+		return;
+	whole = top == 0 && bottom == v->rows;
+	if (b.by < 0 && !caps_has(v->caps, CAP_RI))
+		return;
+	outer_erase_pen(o, picture_pen(&v->picture, 0));
+	if (!whole) {
+		caps_emit(v->caps, CAP_CSR, top, bottom - 1, o->out);
+		o->y = o->x = -1;	/* at home, or where it was */
+	}
+	outer_move(o, b.by > 0 ? bottom - 1 : top, 0);
+	for (i = 0; i < n; i++)
+		caps_emit(v->caps, b.by < 0 ? CAP_RI :
+		    caps_has(v->caps, CAP_IND) ? CAP_IND : CAP_CUD1, 0, 0,
+		    o->out);
+	if (!whole) {
+		caps_emit(v->caps, CAP_CSR, 0, v->rows - 1, o->out);
+		o->y = o->x = -1;
+	}
+	rotate(v, top, bottom, b.by > 0 ? n : -n);
+}

@@ -385,6 +385,7 @@ paint(struct view *v, const struct screen *s)
 	int y;
 
 	erase_blank_end(v, s);
+	view_scroll_region(v, s);
 	for (y = 0; y < v->rows; y++)
 		paint_row(v, s, y, &wrapped);
 }

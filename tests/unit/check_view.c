@@ -796,6 +796,42 @@ START_TEST(colours_come_down_to_what_the_terminal_has)
 }
 END_TEST
 
+START_TEST(a_scrolled_pager_costs_one_line)
+{
+	struct world w;
+	char line[200];
+	size_t lines;
+	int i;
+
+	world_init(&w, "xterm-256color", 20, 60, 20, 60);
+	world_say(&w, "\033[?1049h\033[H");
+	for (i = 0; i < 19; i++) {
+		snprintf(line, sizeof line, "\033[3%dmcontents of line %d, "
+		    "some of it\033[m\r\n", i % 8, i);
+		world_say(&w, line);
+	}
+	world_say(&w, "\033[7mstatus");
+	step(&w);
+	world_say(&w, "\033[m\r\033[Kone line more\n\r\033[7mstatus");
+	step(&w);
+	ck_assert_uint_lt(w.bytes, 80);
+	world_say(&w, "\033[m\033[H\033Mone line back");
+	step(&w);
+	ck_assert_uint_lt(w.bytes, 80);
+	/* Between margins, on the main screen. */
+	world_say(&w, "\033[?1049l\033[2;18r\033[2H");
+	for (i = 0; i < 16; i++)
+		world_say(&w, "something in the middle\r\n");
+	step(&w);
+	lines = w.t->nlines;
+	world_say(&w, "\033[18H\nnew");
+	step(&w);
+	ck_assert_uint_lt(w.bytes, 80);
+	ck_assert_uint_eq(w.t->nlines, lines);
+	world_clear(&w);
+}
+END_TEST
+
 START_TEST(a_frame_that_does_not_fit_is_repainted_later)
 {
 	struct world w;
@@ -1038,6 +1074,7 @@ main(void)
 	tcase_add_test(tc, kitty_flags_are_pushed_once_and_popped);
 	tcase_add_test(tc, bell_and_clipboard_pass_once);
 	tcase_add_test(tc, colours_come_down_to_what_the_terminal_has);
+	tcase_add_test(tc, a_scrolled_pager_costs_one_line);
 	tcase_add_test(tc, a_frame_that_does_not_fit_is_repainted_later);
 	tcase_add_test(tc, random_streams_equal_sizes);
 	tcase_add_test(tc, random_streams_other_terminals);
