@@ -143,6 +143,23 @@ strv_copy(char **v)
 	return out;
 }
 
+/* What an agent knows us by. Two workspaces may be one place (ssh:localhost
+ * and local, two names of a host): were they one server to its agent, each link
+ * would fence the other off for ever. */
+static void
+workspace_server_id(const struct workspace *w, uint8_t id[MSG_ID])
+{
+	uint64_t hash = 14695981039346656037u;
+	const char *p;
+	size_t i;
+
+	for (p = w->name; *p != '\0'; p++)
+		hash = (hash ^ (uint8_t)*p) * 1099511628211u;
+	memcpy(id, w->server->id, MSG_ID);
+	for (i = 0; i < 8; i++)
+		id[i] ^= (uint8_t)(hash >> (8 * i));
+}
+
 static void
 workspace_target(struct workspace *w, const struct target *t)
 {
@@ -159,7 +176,7 @@ workspace_target(struct workspace *w, const struct target *t)
 	memset(&setup, 0, sizeof setup);
 	setup.base = s->base;
 	setup.place = s->place;
-	memcpy(setup.server_id, s->id, MSG_ID);
+	workspace_server_id(w, setup.server_id);
 	setup.role = ROLE_SERVER;
 	setup.cb = &workspace_cb;
 	setup.arg = w;
