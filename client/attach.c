@@ -126,10 +126,9 @@ attached_left(struct attached *a, const uint8_t *p, size_t n)
 		    a->workspace, a->shell, m.text);
 		break;
 	case LEFT_ENDED:
-		if (m.how == END_SIGNAL)
+		if (m.how != END_EXIT)
 			attached_end(a, (int)(m.code & 0xff), false,
-			    "[%s:%s was ended by a signal (%s)]", a->workspace,
-			    a->shell, m.text);
+			    "[%s:%s: %s]", a->workspace, a->shell, m.text);
 		else
 			attached_end(a, (int)(m.code & 0xff), false,
 			    "[%s:%s ended with status %u]", a->workspace,
@@ -393,7 +392,8 @@ attached_signal(evutil_socket_t sig, short what, void *arg)
 		return;
 	a->leaving = true;
 	attached_undo(a);
-	attached_end(a, 128 + (int)sig, false, "%s", "");
+	attached_end(a, 128 + (int)sig, false, "[detached from %s:%s]",
+	    a->workspace, a->shell);
 }
 
 /* --- the command ----------------------------------------------------------------- */

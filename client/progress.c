@@ -73,7 +73,7 @@ progress_link(struct progress *p, const struct msg_link *l)
 		progress_text(p, NULL);
 		return;
 	}
-	if (l->text[0] != '\0')
+	if (l->text[0] != '\0' && strcmp(l->text, "connecting") != 0)
 		s = xasprintf("connecting to %s: %s", l->workspace, l->text);
 	else
 		s = xasprintf("connecting to %s ...", l->workspace);

@@ -68,6 +68,7 @@ prompter_unasked(struct prompter *p)
 	if (!p->asking)
 		return;
 	p->asking = false;
+	say_hush(0);
 	event_free(p->ev);
 	p->ev = NULL;
 	(void)tcsetattr(p->fd, TCSANOW, &p->before);
@@ -167,6 +168,7 @@ prompter_next(struct prompter *p)
 			clean[i] = '\n';
 	(void)fd_write_all(p->fd, clean, strlen(clean));
 	free(clean);
+	say_hush(1);
 	p->asking = true;
 	p->echo = q->echo;
 	p->len = 0;

@@ -15,6 +15,7 @@
 #include "say.h"
 
 static int progress_len;	/* columns of the progress line that stands */
+static int hushed;
 
 static void
 wipe(void)
@@ -74,10 +75,16 @@ say_progress(const char *text)
 	if (!isatty(STDERR_FILENO))
 		return;
 	wipe();
-	if (text == NULL)
+	if (text == NULL || hushed)
 		return;
 	log_clean(clean, 79, text);	/* within one row of 80 columns */
 	(void)snprintf(line, sizeof line, "%s", clean);
 	progress_len = (int)strlen(line);
 	(void)fd_write_all(STDERR_FILENO, line, strlen(line));
+}
+
+void
+say_hush(int on)
+{
+	hushed = on;
 }

@@ -11,5 +11,7 @@ void	 say_raw(const char *);		/* a line as it is */
 /* A line without newline that the next say() or say_progress(NULL) wipes;
  * nothing if stderr is no terminal. */
 void	 say_progress(const char *);
+/* A question stands on the terminal: no progress line beside it. */
+void	 say_hush(int on);
 
 #endif
