@@ -221,6 +221,7 @@ static struct sshell *
 attach_find(struct attachment *a)
 {
 	const struct msg_attach *m = &a->want;
+	struct sshell *sh;
 
 	if (a->want_uid != 0)
 		return sshell_by_uid(a->ws, a->want_uid);
@@ -231,7 +232,11 @@ attach_find(struct attachment *a)
 	if (m->flags & (ATTACH_NEXT | ATTACH_PREV))
 		return attach_neighbour(a->ws, m->shell,
 		    (m->flags & ATTACH_PREV) != 0);
-	return sshell_by_name(a->ws, m->shell);
+	sh = sshell_by_name(a->ws, m->shell);
+	/* Its end was seen: this is about a new one. */
+	if (sh != NULL && sh->seen_ev != NULL && (m->flags & ATTACH_CREATE))
+		return NULL;
+	return sh;
 }
 
 /* "1", "2", ...: the lowest that no shell here has. */
@@ -298,6 +303,7 @@ attach_create(struct attachment *a)
 	m.cwd = xstrdup("");
 	m.env = attach_env(a, m.shell);
 	m.argv = w->argv != NULL ? w->argv : none;
+	sshell_make_room(a->ws, m.shell);
 	a->asked = true;
 	memcpy(a->asked_agent, a->ws->agent, MSG_ID);
 	a->relay = relay_create(a->ws, a, &m);

@@ -171,6 +171,7 @@ struct sshell {
 	uint16_t		 rows, cols;
 	uint16_t		 wish_rows, wish_cols;	/* told on this link */
 	bool			 over;	/* ended, and all its output is here */
+	struct event		*seen_ev;	/* its end was seen: dismissed soon */
 	char			*lost_why;
 	struct mirror		*mirror;	/* NULL: nothing to show */
 	struct attachments	 atts;		/* that show it */
@@ -193,6 +194,11 @@ void	 sshell_link_down(struct workspace *);
 void	 sshell_all_lost(struct workspace *, const char *why);
 void	 sshell_settle(struct sshell *);		/* end of pass */
 void	 sshell_dismiss(struct sshell *);
+/* A user was shown its end: kept a little for a wait or a capture that comes
+ * right behind, then dismissed. */
+void	 sshell_seen(struct sshell *);
+/* A new one of this name is wanted: one that was seen makes room. */
+void	 sshell_make_room(struct workspace *, const char *name);
 /* The size that its clients want, by policy, to the agent. */
 void	 sshell_size(struct sshell *);
 /* Is there a picture that is true as far as can be known? */

@@ -145,6 +145,8 @@ relay_open(struct chan *ch, const uint8_t *data, size_t len)
 		ch->relay = relay_new(w, m.kind, m.op);
 		ch->relay->chan = ch;
 		HOOK("server-open");
+		if (m.kind == OP_NEW)
+			sshell_make_room(w, m.shell);
 		link_send(w->link, CONN_CONTROL, F_OPEN, ch->relay->channel,
 		    data, len);
 	}

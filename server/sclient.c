@@ -154,7 +154,7 @@ sclient_let_go(struct sclient *c)
 	if (c->over_ws != NULL) {
 		sh = sshell_by_uid(c->over_ws, c->over_uid);
 		if (sh != NULL)
-			sshell_dismiss(sh);
+			sshell_seen(sh);
 		c->over_ws = NULL;
 	}
 	if (c->asked) {
@@ -716,6 +716,8 @@ on_letgo(struct sclient *c, uint8_t type, uint32_t channel,
 		    w->name);
 	else {
 		log_info("%s: disconnected by client %u", w->name, c->number);
+		/* Somebody who typed lately does not want it back. */
+		w->typed_ms = 0;
 		link_disconnect(w->link);
 		workspace_changed(w);
 		sclient_done(c, channel, R_NONE, 0, "%s", "");

@@ -37,6 +37,8 @@ sshell_free(struct sshell *sh)
 		return;
 	request_shell_gone(sh, "the shell is gone", false);
 	attach_lost(sh, "the shell is gone");
+	if (sh->seen_ev != NULL)
+		event_free(sh->seen_ev);
 	mirror_free(sh->mirror);
 	TAILQ_REMOVE(&sh->ws->shells, sh, entry);
 	sh->ws->nshells--;
@@ -197,6 +199,8 @@ sshell_told(struct workspace *w, uint32_t id, const uint8_t *data, size_t len)
 		mirror_watch(sh->mirror);
 	if (sh->state == SHELL_ENDED && sh->mirror->sync_to < sh->end)
 		sh->mirror->sync_to = sh->end;
+	if (sh->seen_ev != NULL)
+		sshell_seen(sh);	/* the link may have been down */
 	sshell_size(sh);
 	state_later(w->server);
 	workspace_changed(w);
@@ -310,6 +314,38 @@ sshell_dismiss(struct sshell *sh)
 	if (sh->state != SHELL_ENDED || sh->id == 0 || !sh->ws->up)
 		return;
 	link_send(sh->ws->link, CONN_CONTROL, F_DISMISS, sh->id, NULL, 0);
+}
+
+static void
+shell_seen_long(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	sshell_dismiss(arg);
+}
+
+void
+sshell_seen(struct sshell *sh)
+{
+	struct timeval tv = { SEEN_KEEP_MS / 1000,
+	    (SEEN_KEEP_MS % 1000) * 1000 };
+
+	if (sh->state != SHELL_ENDED)
+		return;
+	if (sh->seen_ev == NULL)
+		sh->seen_ev = evtimer_new(sh->ws->server->base,
+		    shell_seen_long, sh);
+	evtimer_add(sh->seen_ev, &tv);
+}
+
+void
+sshell_make_room(struct workspace *w, const char *name)
+{
+	struct sshell *sh;
+
+	sh = sshell_by_name(w, name);
+	if (sh != NULL && sh->seen_ev != NULL)
+		sshell_dismiss(sh);
 }
 
 void

@@ -82,6 +82,9 @@
 #define SYNC_HOLD_MS		150
 /* A first picture waits so long for a replay to be through. */
 #define REPLAY_HOLD_MS		700
+/* An ended shell whose end was shown stays for so long: for the `wait` or
+ * `capture` of a script that follows. */
+#define SEEN_KEEP_MS		15000
 /* A lost link is told of after so long: most are back sooner. */
 #define NOTICE_AFTER_MS		400
 #define NOTICE_FLASH_MS		4000

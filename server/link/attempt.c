@@ -192,9 +192,11 @@ fail_upload(struct attempt *a)
 	else if (strncmp(clean, "run ", 4) == 0)
 		fail_with(a, xasprintf("the agent does not run in%s (it was "
 		    "built for another machine or C library?)", dir));
-	else
+	else if (strncmp(clean, "start ", 6) == 0)
 		fail_with(a, xasprintf("the agent could not be started "
 		    "in%s", dir));
+	else		/* the front's own words */
+		fail_with(a, xstrdup(clean));
 }
 
 static void
