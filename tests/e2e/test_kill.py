@@ -36,6 +36,7 @@ class Stream:
         self.sent = hashlib.sha256()
         self.got = hashlib.sha256()
         self.count = 0
+        self.allowed = 0
         self.moved = threading.Condition()
         self.p = t.popen('exec', ws, '--', 'sh', '-c', 'cat; exit 37',
                          stdin=subprocess.PIPE)
@@ -47,6 +48,8 @@ class Stream:
     def write(self):
         try:
             for i in range(self.total >> 16):
+                with self.moved:
+                    self.moved.wait_for(lambda: self.allowed >= i << 16)
                 block = i.to_bytes(8, 'big') + self.data[8:]
                 self.sent.update(block)
                 self.p.stdin.write(block)
@@ -70,6 +73,12 @@ class Stream:
     def errors(self):
         self.err = self.p.stderr.read()
 
+    def allow(self, n):
+        """So many bytes may go now; the rest waits for the next call."""
+        with self.moved:
+            self.allowed = n
+            self.moved.notify_all()
+
     def reach(self, n):
         """Until n bytes came back."""
         with self.moved:
@@ -78,6 +87,7 @@ class Stream:
                     self.count, self.total, self.err))
 
     def end(self):
+        self.allow(self.total)
         for x in self.threads:
             x.join(120 * SLOW)
         rc = self.p.wait(timeout=30 * SLOW)
@@ -145,9 +155,19 @@ class Matrix:
             except ProcessLookupError:
                 print('it had gone by itself')
         if any(w == 'client' for w, _ in pids):
-            self.show.see('^left 137$')
+            self.show.see('left 137$', 20)
             self.show.close()
             self.show = self.t.outer('attach', self.count, shell=True)
+
+    def recovered(self):
+        """Until the counter goes on before the showing client's eyes."""
+        def last():
+            n = [int(r[2:]) for r in self.show.screen().rows
+                 if re.match('c [0-9]+$', r)]
+            return n[-1] if n else 0
+        before = last()
+        wait_for(lambda: last() > before, 30, 'the counter goes on:\n' +
+                 self.show.show(), step=0.05)
 
     def end(self):
         t = self.t
@@ -188,13 +208,16 @@ def matrix(t, ws, combos):
         m = Matrix(t, ws, seed)
         t.note('seed %d' % seed)
         part = m.stream.total // (len(combos) + 1)
-        at = 0
-        for c in combos:
-            at += m.rnd.randrange(part // 2, part)
+        for i, c in enumerate(combos):
+            # Bytes are on their way when it happens, and must still be.
+            at = part * i + m.rnd.randrange(part // 4, part * 3 // 4)
+            m.stream.allow(part * (i + 1))
             m.type()
             m.stream.reach(at)
             m.kill(*c)
             m.type()
+            m.stream.reach(part * (i + 1) - (1 << 16))
+            m.recovered()
         m.end()
 
 
@@ -225,6 +248,10 @@ def local_server(t):
 def at_hook(t, name, action, m, deadline=30):
     h = t.hook(name)
     m.type(2)
+    if 'checkpoint' in name:
+        # They are made every so many bytes of output.
+        t.run('new', '%s:burst-%s' % (m.ws, name), '--', 'sh', '-c',
+              'head -c 900000 /dev/zero | tr "\\0" x | fold -w 79; exec cat')
     try:
         pid = h.wait(deadline)
     except Failure:
@@ -242,6 +269,7 @@ def mid_frame_and_mid_checkpoint(t):
 
     def kill(pid):
         os.kill(pid, signal.SIGKILL)
+    m.stream.allow(1 << 20)
     at_hook(t, 'server-frame', kill, m)
     m.show.see('^c [0-9]+$', 20)
     at_hook(t, 'server-checkpoint', kill, m)

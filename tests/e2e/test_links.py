@@ -93,10 +93,7 @@ def black_hole(t):
     check(t, 'ssh:hole')
     check(t, 'ssh:web')
     t.run('new', 'local:a')
-    pids = hole.sshd_pids() or t.pids('sshd-hole')
-    pids += [p for p in t.pids('sshd:|sshd -i') if p not in pids and
-             any('sshd-hole' in c for c in parents(p))]
-    ok(pids, 'its sshd')
+    pids = hole.sshd_pids()
     for p in pids:
         os.kill(p, signal.SIGSTOP)
     p = t.popen('exec', 'ssh:hole', '--', 'true')
@@ -116,20 +113,6 @@ def black_hole(t):
     for q in pids:
         os.kill(q, signal.SIGCONT)
     t.finish(p, timeout=40)
-
-
-def parents(pid):
-    out = []
-    while pid > 1:
-        try:
-            with open('/proc/%d/stat' % pid) as f:
-                ppid = int(f.read().rpartition(')')[2].split()[1])
-            with open('/proc/%d/cmdline' % ppid) as f:
-                out.append(f.read())
-        except OSError:
-            break
-        pid = ppid
-    return out
 
 
 @test(timeout=150)
@@ -180,8 +163,7 @@ def command_workspaces(t):
     """Command with %c, without, with its words; a bare name"""
     t.script('where', 'echo "$1" >>%s\nshift\nexec "$@"\n' % t.path('seen'))
     t.config('Workspace one\n  Command where one sh -c %c\n'
-             'Workspace two\n  Command where two sh -c\n'
-             'Workspace "three x"\n  Command where three sh -c %c\n')
+             'Workspace two\n  Command where two sh -c\n')
     r = t.run('exec', 'one', '--', 'echo', 'hi')
     eq(r.out, 'hi\n')
     eq(t.run('exec', 'two', '--', 'echo', 'ho').out, 'ho\n')
