@@ -172,13 +172,6 @@ outer_modes(struct outer *o, const struct screen_modes *m)
 }
 
 void
-outer_hide(struct outer *o)
-{
-	if (caps_has(o->caps, CAP_CIVIS) && caps_has(o->caps, CAP_CNORM))
-		emit_flags(o, o->modes | MODE_CURSOR_HIDDEN);
-}
-
-void
 outer_alt(struct outer *o, bool on)
 {
 	if (!caps_has(o->caps, CAP_SMCUP) || !caps_has(o->caps, CAP_RMCUP) ||

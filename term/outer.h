@@ -59,7 +59,6 @@ void	 outer_scroll(struct outer *);
 void	 outer_modes(struct outer *, const struct screen_modes *);
 void	 outer_alt(struct outer *, bool on);
 void	 outer_title(struct outer *, const char *);
-void	 outer_hide(struct outer *);
 
 /* view_undo() without the last move: the cursor is anywhere. */
 void	 view_undo_modes(const struct caps *, uint32_t modes, int rows,

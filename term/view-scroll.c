@@ -222,15 +222,22 @@ view_scroll(struct view *v, const struct screen *s)
 void
 view_scroll_fresh(struct view *v, const struct screen *s)
 {
-	int i, keep = screen_history(s);
+	int i, x, keep = screen_history(s);
 	struct outer *o = &v->outer;
 
-	/* As many line feeds as there are rows, from wherever the cursor is:
-	 * what stands above it goes into the terminal's history and no blank
-	 * rows with it. */
 	outer_reset_pen(o);
+	/* To the start of an empty row: a row of blanks stays on the cursor's
+	 * row if that starts there, and runs over into the next if not. */
+	i = v->rows;
+	if (caps_flag(v->caps, CAPS_AM) && caps_flag(v->caps, CAPS_XENL)) {
+		for (x = 0; x < v->cols; x++)
+			buf_puts(o->out, " ");
+		i--;
+	}
 	buf_puts(o->out, "\r");
-	for (i = 0; i < v->rows; i++)
+	/* From wherever that is, so many line feeds take what stands above it
+	 * into the terminal's history, and no blank rows with it. */
+	for (; i > 0; i--)
 		buf_puts(o->out, "\n");
 	o->y = v->rows - 1;
 	o->x = 0;

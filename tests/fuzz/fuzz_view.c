@@ -3,9 +3,9 @@
  * From screen to screen: the input's parts, parted by bytes FF, are written
  * to a screen one after the other; after each, the view's frame goes to a
  * second screen that plays the terminal, which must then show the same, have
- * the same modes on and the same lines in its history. The first byte picks
- * the terminal and whether the sizes are equal; where they are not, only
- * survival is checked.
+ * the same modes on. The first byte picks the terminal and whether the sizes
+ * are equal; where they are not, only survival is checked. A part that begins
+ * with FE and two bytes resizes both first.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ compare_row(const struct caps *c, const struct screen *s,
 	size_t na, nb;
 	int x;
 
-	for (x = 0; x < COLS; x++) {
+	for (x = 0; x < screen_cols(s); x++) {
 		ca = x < a->used ? &a->cells[x] : &blank;
 		cb = x < b->used ? &b->cells[x] : &blank;
 		if (ca->width == 0)
@@ -126,7 +126,7 @@ compare(const struct caps *c, const struct screen *s, const struct screen *t)
 	for (i = 0; i < 259; i++)
 		if (screen_palette(s, i, &rgb))
 			return;		/* other colours by intent */
-	for (y = 0; y < ROWS; y++)
+	for (y = 0; y < screen_rows(s); y++)
 		compare_row(c, s, t, y);
 	screen_cursor(s, &y, &x, &wrap);
 	screen_cursor(t, &ty, &tx, &twrap);
@@ -173,7 +173,20 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	while (len > 0) {
 		end = memchr(p, 0xff, len);
 		n = end == NULL ? len : (size_t)(end - p);
-		screen_write(s, p, n);
+		if (n >= 3 && p[0] == 0xfe) {
+			screen_resize(s, 1 + p[1] % 12, 2 + p[2] % 40);
+			if (equal) {
+				view_resize(v, 1 + p[1] % 12, 2 + p[2] % 40);
+				screen_resize(t, 1 + p[1] % 12,
+				    2 + p[2] % 40);
+			} else {
+				view_resize(v, 1 + p[2] % 12, 1 + p[1] % 40);
+				screen_resize(t, 1 + p[2] % 12,
+				    1 + p[1] % 40);
+			}
+			screen_write(s, p + 3, n - 3);
+		} else
+			screen_write(s, p, n);
 		n += end != NULL;
 		p += n;
 		len -= n;

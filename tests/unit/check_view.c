@@ -545,13 +545,20 @@ START_TEST(attaching_keeps_what_the_user_had)
 	for (i = 0; i < 30; i++)
 		world_say(&w, "theirs\r\n");
 	step(&w);
-	ck_assert_uint_ge(w.t->nlines, 4);
+	ck_assert_uint_ge(w.t->nlines, 3);
 	ck_assert_str_eq(w.t->lines[0], "mine 1");
 	ck_assert_str_eq(w.t->lines[1], "mine 2");
 	ck_assert_str_eq(w.t->lines[2], "$ dlmux");
 	/* One screenful of history above, no more. */
-	ck_assert_uint_eq(w.t->nlines, 4 + 6);
+	ck_assert_uint_eq(w.t->nlines, 3 + 6);
 	compare_history(&w, 6);
+	world_clear(&w);
+	/* A row that was begun is not lost. */
+	world_init(&w, "xterm-256color", 6, 20, 6, 20);
+	outside_write(w.t, "mine 1\r\nx", 9);
+	step(&w);
+	ck_assert_uint_eq(w.t->nlines, 2);
+	ck_assert_str_eq(w.t->lines[1], "x");
 	world_clear(&w);
 }
 END_TEST
