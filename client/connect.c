@@ -247,6 +247,9 @@ connect_up(struct connect *c, int fd)
 	c->channel = 0;
 	connect_say_hello(c);
 	c->cb->up(c, c->arg);
+	/* Not at the next turn of the loop: this is the path of every command. */
+	if (c->conn != NULL)
+		conn_flush(c->conn);
 }
 
 /* --- starting a server --------------------------------------------------- */
