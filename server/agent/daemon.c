@@ -314,6 +314,28 @@ daemon_run(struct agent *a)
 	event_free(a->tick);
 }
 
+/* Whatever was open in whoever started us is not ours to hold, standard error
+ * included: an ssh session would wait for it. */
+static void
+daemon_descriptors(int *ready)
+{
+	int null, i;
+
+	fd_sanitize();
+	if (*ready <= 2)
+		*ready = -1;
+	else if (*ready != 3 && dup2(*ready, 3) != -1)
+		*ready = 3;
+	fd_close_from(*ready == -1 ? 3 : 4);
+	if (*ready != -1)
+		(void)fd_cloexec(*ready);
+	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1)
+		return;
+	for (i = 0; i < 3; i++)
+		(void)dup2(null, i);
+	close(null);
+}
+
 int
 daemon_main(int ready)
 {
@@ -321,15 +343,7 @@ daemon_main(int ready)
 	char *cause = NULL;
 	int r = 1;
 
-	/* Whatever was open in whoever started us is not ours to hold: an ssh
-	 * session would wait for it. */
-	if (ready > 2 && ready != 3) {
-		(void)dup2(ready, 3);
-		ready = 3;
-	}
-	fd_close_from(ready > 2 ? 4 : 3);
-	if (ready != -1)
-		(void)fd_cloexec(ready);
+	daemon_descriptors(&ready);
 	daemon_signals();
 	a = xcalloc(1, sizeof *a);
 	a->lock = a->listener = -1;
