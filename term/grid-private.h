@@ -14,14 +14,17 @@
 /* DECSCA: selective erase spares the cell. No business of a view. */
 #define PEN_PROTECTED	(1 << 15)
 
-/* A pen index is 16 bits; a full screen of one colour per cell still shows,
- * in coarser colours. */
-#define GRID_PENS_MAX		65000u
-/* Bytes of a grapheme are at most GRID_TEXT_MAX - 1, so about 4 MiB. */
+/* A pen index is 16 bits. When all are in use, old history loses its fine
+ * colours and links first. */
+#define GRID_PENS_MAX		60000u
+#define GRID_PENS_ALL		65500u	/* with the coarse ones */
+/* Letters with marks, each at most GRID_TEXT_MAX - 1 bytes. */
 #define GRID_CLUSTERS_MAX	65536u
-/* Links to be told apart in what a shell still shows; with the longest URI
- * that xterm-like terminals accept, 8 MiB at worst. */
-#define GRID_LINKS_MAX		4096u
+#define GRID_CLUSTERS_BYTES	(4u << 20)
+/* Links in a screen and its history: a few listings with one per file, ... */
+#define GRID_LINKS_MAX		32768u
+/* ... but not of the longest addresses. */
+#define GRID_LINKS_BYTES	(8u << 20)
 #define GRID_URI_MAX		2048u
 #define GRID_LINK_ID_MAX	256u
 

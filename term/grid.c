@@ -11,8 +11,6 @@
 static const struct pen default_pen;
 static const struct cell blank_cell = { .width = 1 };
 
-static void	collect(struct grid *);
-
 /* --- rows -------------------------------------------------------------- */
 
 static void
@@ -121,9 +119,9 @@ grid_new(int rows, int cols, size_t lines, size_t bytes)
 	g->hist_max = lines;
 	g->hist_bytes_max = bytes;
 	g->gen = 128;
-	intern_init(&g->pens, GRID_PENS_MAX);
-	intern_init(&g->clusters, GRID_CLUSTERS_MAX);
-	intern_init(&g->links, GRID_LINKS_MAX);
+	intern_init(&g->pens, GRID_PENS_MAX, SIZE_MAX);
+	intern_init(&g->clusters, GRID_CLUSTERS_MAX, GRID_CLUSTERS_BYTES);
+	intern_init(&g->links, GRID_LINKS_MAX, GRID_LINKS_BYTES);
 	grid_reset(g);
 	return g;
 }
@@ -536,130 +534,6 @@ grid_mark(struct grid *g)
 	for (i = 0; i < g->hist_len; i++)
 		age(&g->hist[(g->hist_head + i) % g->hist_cap], g->gen);
 	return g->gen;
-}
-
-/* --- tables ------------------------------------------------------------ */
-
-static void
-mark_row(const struct row *row, uint8_t *pens, uint8_t *clusters)
-{
-	int x;
-
-	for (x = 0; x < row->used; x++) {
-		pens[row->cells[x].pen] = 1;
-		if (row->cells[x].ch & CELL_CLUSTER)
-			clusters[row->cells[x].ch & ~CELL_CLUSTER] = 1;
-	}
-}
-
-/* Frees what no cell, no pen and no saved pen points at any more. */
-static void
-collect(struct grid *g)
-{
-	uint8_t *pens, *clusters, *links;
-	const struct pen *pen;
-	struct pen erased;
-	uint32_t i, n;
-	size_t h;
-	int page, y;
-
-	pens = xcalloc(g->pens.n + 1, 1);
-	clusters = xcalloc(g->clusters.n + 1, 1);
-	links = xcalloc(g->links.n + 1, 1);
-	for (page = 0; page < PAGES; page++)
-		for (y = 0; g->page[page].rows != NULL && y < g->rows; y++)
-			mark_row(&g->page[page].rows[y], pens, clusters);
-	for (h = 0; h < g->hist_len; h++)
-		mark_row(&g->hist[(g->hist_head + h) % g->hist_cap], pens,
-		    clusters);
-	pens[0] = 1;
-	links[0] = 1;
-	for (i = 0; i < GRID_ROOTS; i++) {
-		if ((pen = g->roots[i]) == NULL)
-			continue;
-		links[pen->link] = 1;
-		if ((n = intern_find(&g->pens, pen, sizeof *pen)) !=
-		    INTERN_NONE)
-			pens[n] = 1;
-		memset(&erased, 0, sizeof erased);
-		erased.bg = pen->bg;
-		if ((n = intern_find(&g->pens, &erased, sizeof erased)) !=
-		    INTERN_NONE)
-			pens[n] = 1;
-	}
-	for (i = 0; i < g->pens.n; i++)
-		if (pens[i] && (pen = intern_data(&g->pens, i, NULL)) != NULL)
-			links[pen->link] = 1;
-	intern_sweep(&g->pens, pens);
-	intern_sweep(&g->clusters, clusters);
-	intern_sweep(&g->links, links);
-	free(pens);
-	free(clusters);
-	free(links);
-}
-
-static uint32_t
-add(struct grid *g, struct intern *t, const void *data, size_t len)
-{
-	uint32_t i;
-
-	if ((i = intern_add(t, data, len)) != INTERN_NONE)
-		return i;
-	/* Cleaning costs a walk over everything; when it has freed little, it
-	 * is not tried again at every character. */
-	if (t->sulk > 0) {
-		t->sulk--;
-		return INTERN_NONE;
-	}
-	collect(g);
-	if (t->max - t->live < t->max / 8)
-		t->sulk = t->max * 4;
-	return intern_add(t, data, len);
-}
-
-static uint32_t
-coarse(uint32_t colour)
-{
-	return COLOUR_TYPE(colour) == 2 ? colour & 0xffc0c0c0u : colour;
-}
-
-uint16_t
-grid_pen_index(struct grid *g, const struct pen *pen)
-{
-	struct pen less;
-	uint32_t i;
-
-	if ((i = add(g, &g->pens, pen, sizeof *pen)) != INTERN_NONE)
-		return i;
-	less = *pen;
-	less.fg = coarse(pen->fg);
-	less.bg = coarse(pen->bg);
-	less.ul = 0;
-	less.link = 0;
-	if ((i = intern_find(&g->pens, &less, sizeof less)) != INTERN_NONE)
-		return i;
-	return 0;
-}
-
-uint32_t
-grid_cluster_index(struct grid *g, const char *text, size_t len)
-{
-	return add(g, &g->clusters, text, len);
-}
-
-uint32_t
-grid_link_index(struct grid *g, const char *uri, const char *id)
-{
-	char key[GRID_URI_MAX + GRID_LINK_ID_MAX + 2];
-	size_t u = strlen(uri), n = strlen(id);
-	uint32_t i;
-
-	if (u == 0 || u > GRID_URI_MAX || n > GRID_LINK_ID_MAX)
-		return 0;
-	memcpy(key, uri, u + 1);
-	memcpy(key + u + 1, id, n + 1);
-	i = add(g, &g->links, key, u + n + 2);
-	return i == INTERN_NONE ? 0 : i;
 }
 
 /* --- for readers ------------------------------------------------------- */

@@ -21,23 +21,24 @@ hash_of(const void *data, size_t len)
 }
 
 void
-intern_init(struct intern *t, uint32_t max)
+intern_init(struct intern *t, uint32_t max, size_t max_bytes)
 {
 	memset(t, 0, sizeof *t);
 	t->max = max;
+	t->max_bytes = max_bytes;
 }
 
 void
 intern_clear(struct intern *t)
 {
-	uint32_t i, max = t->max;
+	uint32_t i;
 
 	for (i = 0; i < t->n; i++)
 		free(t->items[i].data);
 	free(t->items);
 	free(t->buckets);
 	free(t->spare);
-	intern_init(t, max);
+	intern_init(t, t->max, t->max_bytes);
 }
 
 uint32_t
@@ -75,12 +76,6 @@ rehash(struct intern *t)
 	}
 }
 
-bool
-intern_full(const struct intern *t)
-{
-	return t->live >= t->max;
-}
-
 uint32_t
 intern_add(struct intern *t, const void *data, size_t len)
 {
@@ -89,7 +84,7 @@ intern_add(struct intern *t, const void *data, size_t len)
 
 	if ((i = intern_find(t, data, len)) != INTERN_NONE)
 		return i;
-	if (intern_full(t))
+	if (t->live >= t->max || len > t->max_bytes - t->bytes)
 		return INTERN_NONE;
 	if (t->nspare != 0)
 		i = t->spare[--t->nspare];
@@ -107,6 +102,7 @@ intern_add(struct intern *t, const void *data, size_t len)
 	it->len = len;
 	it->hash = hash_of(data, len);
 	t->live++;
+	t->bytes += len;
 	if (t->live * 2 > t->nbuckets) {
 		t->nbuckets = t->nbuckets == 0 ? 32 : t->nbuckets * 2;
 		t->buckets = xreallocarray(t->buckets, t->nbuckets,
@@ -146,6 +142,7 @@ intern_sweep(struct intern *t, const uint8_t *used)
 			free(t->items[i].data);
 			t->items[i].data = NULL;
 			t->live--;
+			t->bytes -= t->items[i].len;
 		}
 		if (t->items[i].data == NULL)
 			t->spare[t->nspare++] = i;

@@ -23,17 +23,19 @@ struct intern {
 	uint32_t	 cap;
 	uint32_t	 max;
 	uint32_t	 live;		/* slots in use */
+	size_t		 bytes;		/* in them */
+	size_t		 max_bytes;
 	uint32_t	*buckets;	/* index + 1, 0 empty; open addressing */
 	uint32_t	 nbuckets;	/* a power of two */
 	uint32_t	*spare;		/* free indexes below n */
 	uint32_t	 nspare;
-	uint32_t	 sulk;		/* failed adds to wait before the next
-					 * cleaning is worth its price */
+	uint32_t	 sulk;		/* for the owner: failed adds to wait
+					 * before cleaning is worth its price */
 };
 
 #define INTERN_NONE UINT32_MAX
 
-void	 intern_init(struct intern *, uint32_t max);
+void	 intern_init(struct intern *, uint32_t max, size_t max_bytes);
 void	 intern_clear(struct intern *);
 /* The index, or INTERN_NONE if it is not there. */
 uint32_t intern_find(const struct intern *, const void *, size_t);
@@ -41,7 +43,6 @@ uint32_t intern_find(const struct intern *, const void *, size_t);
 uint32_t intern_add(struct intern *, const void *, size_t);
 /* NULL for an index that is not in use. */
 const void *intern_data(const struct intern *, uint32_t, size_t *len);
-bool	 intern_full(const struct intern *);
 /* Frees every index i with !used[i]; used has n entries. */
 void	 intern_sweep(struct intern *, const uint8_t *used);
 

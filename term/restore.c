@@ -129,7 +129,7 @@ load_pens(struct loader *l)
 	struct pen pen;
 	uint32_t i;
 
-	l->npens = count(l, GRID_PENS_MAX, 19);
+	l->npens = count(l, GRID_PENS_ALL, 19);
 	l->pens = xcalloc(l->npens + 1, sizeof *l->pens);
 	for (i = 1; i <= l->npens && !failed(l); i++) {
 		load_pen(l, &pen);
@@ -476,14 +476,26 @@ take_over(struct screen *s, struct screen *from)
 }
 
 static bool
+load_tables(struct loader *l)
+{
+	struct grid *g = l->g;
+
+	/* No cell points at anything yet: a cleaning would take it all. */
+	g->links.sulk = g->pens.sulk = g->clusters.sulk = UINT32_MAX;
+	g->pens.max = GRID_PENS_ALL;
+	load_links(l);
+	load_pens(l);
+	load_clusters(l);
+	g->pens.max = GRID_PENS_MAX;
+	return !failed(l);
+}
+
+static bool
 load(struct loader *l)
 {
 	int page;
 
-	load_links(l);
-	load_pens(l);
-	load_clusters(l);
-	if (failed(l))
+	if (!load_tables(l))
 		return false;
 	load_state(l);
 	page = within(l, rd_u8(&l->r), 0, PAGES - 1);
@@ -496,6 +508,7 @@ load(struct loader *l)
 	l->g->cur = page;
 	l->s->modes.kitty_flags = l->s->kitty[page].top;
 	load_history(l);
+	l->g->links.sulk = l->g->pens.sulk = l->g->clusters.sulk = 0;
 	return !l->bad && rd_end(&l->r);
 }
 

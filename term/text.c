@@ -187,17 +187,20 @@ text_ascii(struct screen *s, const uint8_t *p, size_t n)
 void
 text_repeat(struct screen *s, int count)
 {
-	int max = s->rows * s->cols;
+	int max, width, right, each;
 	uint32_t cp = s->last;
 
 	if (cp == 0)
 		return;
-	/* A full screen of them looks like any larger number. */
-	if (count > max)
-		count = max;
+	width = width_of(cp);
+	/* More than a screen of them shows like less, if the last row ends
+	 * at the same place. */
+	each = s->cols / width;
+	max = s->rows * each;
+	if (count > max + each)
+		count = max + (count - max) % each;
 	while (count-- > 0) {
-		int width = width_of(cp), right = make_room(s, width);
-
+		right = make_room(s, width);
 		grid_put(s->grid, s->row, s->col, cp, width, pen_index(s));
 		advance(s, width, right);
 	}

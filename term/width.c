@@ -203,6 +203,9 @@ width_of(uint32_t cp)
 {
 	if (cp < 0x300)
 		return 1;
+	/* Most of what is wide, without a search. */
+	if ((cp >= 0x4e00 && cp <= 0x9fff) || (cp >= 0xac00 && cp <= 0xd7a3))
+		return 2;
 	if (within(cp, zero, sizeof zero / sizeof *zero))
 		return 0;
 	if (within(cp, wide, sizeof wide / sizeof *wide))
