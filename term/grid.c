@@ -119,9 +119,11 @@ grid_new(int rows, int cols, size_t lines, size_t bytes)
 	g->hist_max = lines;
 	g->hist_bytes_max = bytes;
 	g->gen = 128;
-	intern_init(&g->pens, GRID_PENS_MAX, SIZE_MAX);
-	intern_init(&g->clusters, GRID_CLUSTERS_MAX, GRID_CLUSTERS_BYTES);
-	intern_init(&g->links, GRID_LINKS_MAX, GRID_LINKS_BYTES);
+	intern_init(&g->pens, GRID_PENS_MAX);
+	intern_init(&g->clusters, GRID_CLUSTERS_MAX);
+	intern_limit(&g->clusters, GRID_CLUSTERS_BYTES);
+	intern_init(&g->links, GRID_LINKS_MAX);
+	intern_limit(&g->links, GRID_LINKS_BYTES);
 	grid_reset(g);
 	return g;
 }

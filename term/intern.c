@@ -21,16 +21,29 @@ hash_of(const void *data, size_t len)
 }
 
 void
-intern_init(struct intern *t, uint32_t max, size_t max_bytes)
+intern_init(struct intern *t, uint32_t max)
 {
 	memset(t, 0, sizeof *t);
 	t->max = max;
+	t->max_bytes = SIZE_MAX;
+}
+
+void
+intern_limit(struct intern *t, size_t max_bytes)
+{
 	t->max_bytes = max_bytes;
+}
+
+bool
+intern_full(const struct intern *t)
+{
+	return t->live >= t->max;
 }
 
 void
 intern_clear(struct intern *t)
 {
+	size_t max_bytes = t->max_bytes;
 	uint32_t i;
 
 	for (i = 0; i < t->n; i++)
@@ -38,7 +51,8 @@ intern_clear(struct intern *t)
 	free(t->items);
 	free(t->buckets);
 	free(t->spare);
-	intern_init(t, t->max, t->max_bytes);
+	intern_init(t, t->max);
+	intern_limit(t, max_bytes);
 }
 
 uint32_t
@@ -84,7 +98,7 @@ intern_add(struct intern *t, const void *data, size_t len)
 
 	if ((i = intern_find(t, data, len)) != INTERN_NONE)
 		return i;
-	if (t->live >= t->max || len > t->max_bytes - t->bytes)
+	if (intern_full(t) || len > t->max_bytes - t->bytes)
 		return INTERN_NONE;
 	if (t->nspare != 0)
 		i = t->spare[--t->nspare];

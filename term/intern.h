@@ -35,7 +35,9 @@ struct intern {
 
 #define INTERN_NONE UINT32_MAX
 
-void	 intern_init(struct intern *, uint32_t max, size_t max_bytes);
+/* At most max strings; intern_limit(): and bytes in them. */
+void	 intern_init(struct intern *, uint32_t max);
+void	 intern_limit(struct intern *, size_t max_bytes);
 void	 intern_clear(struct intern *);
 /* The index, or INTERN_NONE if it is not there. */
 uint32_t intern_find(const struct intern *, const void *, size_t);
@@ -43,6 +45,7 @@ uint32_t intern_find(const struct intern *, const void *, size_t);
 uint32_t intern_add(struct intern *, const void *, size_t);
 /* NULL for an index that is not in use. */
 const void *intern_data(const struct intern *, uint32_t, size_t *len);
+bool	 intern_full(const struct intern *);
 /* Frees every index i with !used[i]; used has n entries. */
 void	 intern_sweep(struct intern *, const uint8_t *used);
 
