@@ -264,17 +264,17 @@ def resize(t):
     """the size follows the client last typed at"""
     a = attached(t, 'local:r', rows=30, cols=100)
     a.type('stty size\r')
-    a.see('^30 100$')
+    a.see('30 100$')
     b = t.outer('attach', 'local:r', shell=True, rows=20, cols=60)
     b.see('30 100')
     b.type('stty size\r')
-    b.see('^20 60$')
+    b.see('20 60$')
     a.type('\r')
     a.type('stty size\r')
-    a.see('^30 100$')
+    a.see('30 100$')
     a.resize(25, 90)
     a.type('stty size\r')
-    a.see('^25 90$')
+    a.see('25 90$')
     a.type(PREFIX + 'd')
     b.type('stty size\r')
     wait_for(lambda: b.screen().text.count('20 60') >= 2 or
@@ -403,7 +403,7 @@ def inside_tmux(t):
     tmux('send-keys', 'dlmux attach local:t', 'Enter')
     wait_for(lambda: t.client_pids('attach local:t'), 10)
     wait_for(lambda: len(tmux('capture-pane', '-p').strip()) > 0, 5)
-    t.run('wait', 'local:t', '--text', PROMPT, '--timeout', '10')
+    t.wait_capture('local:t', PROMPT)
     tmux('send-keys', 'echo in $((20+1)); printf '
          '"\\033[31mred\\033[0m\\n"', 'Enter')
     wait_for(lambda: re.search('^in 21$', tmux('capture-pane', '-p'), re.M),

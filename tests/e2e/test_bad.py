@@ -233,9 +233,10 @@ def attach_without_a_terminal(t):
     ok(r.rc in (2, 125) and 'terminal' in r.err, repr(r))
 
 
-@test()
+@test(alone=True)
 def a_full_disk(t):
     """a far home that is full is told, or another directory is used"""
+    t.guard_tmp()
     if os.getuid() != 0:
         raise Skip('needs root to mount a small file system')
     host = fixtures.Ssh(t).host('full')

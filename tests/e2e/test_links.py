@@ -223,9 +223,10 @@ def a_broken_pipe_all_the_way(t):
     o.see('^over 4$')
 
 
-@test()
+@test(alone=True)
 def a_home_that_is_read_only(t):
     """a read-only or noexec home: another directory is used"""
+    t.guard_tmp()
     if os.getuid() != 0:
         raise Skip('needs root to mount')
     ssh = fixtures.Ssh(t)
@@ -243,9 +244,10 @@ def a_home_that_is_read_only(t):
               'ssh:%s:a' % name, 'echo yes $((1+2))')
 
 
-@test()
+@test(alone=True)
 def somebody_elses_file_in_the_way(t):
     """another user's directory in /tmp is not trusted"""
+    t.guard_tmp()
     if os.getuid() != 0:
         raise Skip('needs root to be two users')
     ssh = fixtures.Ssh(t)

@@ -204,9 +204,10 @@ def help_and_version(t):
     eq(len(t.run('version').out.strip().split('\n')), 1, 'lines')
 
 
-@test()
+@test(alone=True)
 def a_long_home(t):
     """a home whose sockets would have too long paths still works"""
+    t.guard_tmp()
     deep = t.mkdir('h', 'd' * 60, 'e' * 60)
     r = t.run('exec', 'local', '--', 'echo', 'deep', env=dict(HOME=deep))
     eq(r.out, 'deep\n', 'exec')

@@ -116,6 +116,7 @@ class Instance:
         self.procs = []
         self.outers = []
         self.cleanups = []
+        self.finals = []
         self.figures = []
         os.symlink(DLMUX, os.path.join(self.bin, 'dlmux'))
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)    # PR_SET_CHILD_SUBREAPER
@@ -166,6 +167,26 @@ class Instance:
         """A figure for the log, shown also when the test passes."""
         self.figures.append(text)
         print('#', text)
+
+    def guard_tmp(self):
+        """For a test, run alone, that makes dlmux leave its home for a
+        directory all share: what it leaves there goes with it. The next test
+        must not find the agent's binary."""
+        tops = ['%s/dlmux-%d' % (top, os.getuid())
+                for top in ('/var/tmp', '/tmp', '/dev/shm')]
+
+        def there():
+            return {os.path.join(d, n) for d in tops if os.path.isdir(d)
+                    for n in os.listdir(d)}
+        before = there()
+
+        def forget():
+            for p in there() - before:
+                if os.path.isdir(p) and not os.path.islink(p):
+                    shutil.rmtree(p, ignore_errors=True)
+                else:
+                    os.unlink(p)
+        self.finals.append(forget)
 
     # -- running dlmux --
 
@@ -273,8 +294,7 @@ class Instance:
 
     def client_pids(self, command):
         """The dlmux clients that run this command: not what started them."""
-        return self.pids(r'^%s %s$' % (re.escape(self.bin + '/dlmux'),
-                                       re.escape(command)))
+        return self.pids(r'^(\S*/)?dlmux %s$' % re.escape(command))
 
     def hook(self, name):
         """Arms a hook: the next process to come there stops itself."""
@@ -353,6 +373,8 @@ class Instance:
                     except OSError:
                         pass
         reap()
+        for f in self.finals:
+            f()
         if os.environ.get('DLMUX_KEEP'):
             print('kept', self.dir)
         else:
