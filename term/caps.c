@@ -184,6 +184,12 @@ caps_has(const struct caps *c, enum cap cap)
 }
 
 bool
+caps_is(const struct caps *c, enum cap cap, const char *s)
+{
+	return c->str[cap] != NULL && strcmp(c->str[cap], s) == 0;
+}
+
+bool
 caps_flag(const struct caps *c, uint32_t flag)
 {
 	return (c->flags & flag) != 0;
@@ -528,6 +534,10 @@ caps_expand(const struct caps *c, enum cap cap, int a, int b,
 
 	if (s == NULL)
 		return 0;
+	/* By far the most frequent one, in by far its most frequent form. */
+	if (cap == CAP_CUP && strcmp(s, "\033[%i%p1%d;%p2%dH") == 0)
+		return (size_t)snprintf(out, CAPS_EXPAND_MAX, "\033[%d;%dH",
+		    (int)(a + 1u), (int)(b + 1u));
 	if (strchr(s, '%') == NULL) {
 		n = strlen(s);
 		if (n > CAPS_EXPAND_MAX)

@@ -74,6 +74,7 @@ uint32_t caps_known(const char *name);
 const char *caps_cap_name(enum cap);
 
 bool	 caps_has(const struct caps *, enum cap);
+bool	 caps_is(const struct caps *, enum cap, const char *);
 bool	 caps_flag(const struct caps *, uint32_t);
 int	 caps_colours(const struct caps *);	/* 0, 8, 16, 256 */
 /* SGR parameters may be put together by hand; if off too, 22..29 and 39, 49

@@ -45,8 +45,11 @@ struct path {
 static void
 keep_shorter(struct path *best, const struct path *p)
 {
-	if (p->ok && (!best->ok || p->n < best->n))
-		*best = *p;
+	if (!p->ok || (best->ok && p->n >= best->n))
+		return;
+	memcpy(best->s, p->s, p->n);
+	best->n = p->n;
+	best->ok = true;
 }
 
 static void
@@ -127,6 +130,30 @@ horizontal(const struct outer *o, int x, struct path *best)
 	keep_shorter(best, &p);
 }
 
+/* The moves that nothing beats, so that few are searched for. */
+static bool
+move_cheaply(struct outer *o, int y, int x)
+{
+	int left = o->x - x;
+
+	if (o->y < 0)
+		return false;
+	if (x == 0 && y == o->y) {
+		buf_puts(o->out, "\r");
+		return true;
+	}
+	if (x == 0 && y == o->y + 1 && caps_is(o->caps, CAP_CUD1, "\n")) {
+		buf_puts(o->out, o->x == 0 ? "\n" : "\r\n");
+		return true;
+	}
+	if (y == o->y && o->x < o->cols && left > 0 && left < 4 &&
+	    left <= x + 1 && caps_is(o->caps, CAP_CUB1, "\b")) {
+		buf_put(o->out, "\b\b\b", (size_t)left);
+		return true;
+	}
+	return false;
+}
+
 void
 outer_move(struct outer *o, int y, int x)
 {
@@ -134,6 +161,11 @@ outer_move(struct outer *o, int y, int x)
 
 	if (o->y == y && o->x == x)
 		return;
+	if (move_cheaply(o, y, x)) {
+		o->y = y;
+		o->x = x;
+		return;
+	}
 	path_cap(o, &best, CAP_CUP, y, x);
 	if (y == 0 && x == 0) {
 		path_cap(o, &side, CAP_HOME, 0, 0);
@@ -146,7 +178,7 @@ outer_move(struct outer *o, int y, int x)
 			if (side.ok && up.n + side.n < best.n) {
 				memcpy(up.s + up.n, side.s, side.n);
 				up.n += side.n;
-				best = up;
+				keep_shorter(&best, &up);
 			}
 		}
 	}
@@ -472,6 +504,38 @@ pen_same(const struct pen *a, const struct pen *b)
 	    a->flags == b->flags && a->underline == b->underline;
 }
 
+void
+pen_blank(struct pen *p)
+{
+	uint16_t lines = p->flags & (PEN_STRIKE | PEN_OVERLINE);
+
+	if ((p->flags & PEN_REVERSE) != 0 || lines != 0 ||
+	    p->underline != UNDERLINE_NONE) {
+		p->flags &= PEN_STRIKE | PEN_OVERLINE | PEN_REVERSE |
+		    PEN_BOLD | PEN_FAINT | PEN_BLINK | PEN_CONCEAL;
+		return;
+	}
+	p->fg = COLOUR_DEFAULT;
+	p->flags = 0;
+}
+
+bool
+pen_is_plain(const struct pen *p)
+{
+	static const struct pen plain;
+
+	return pen_same(&plain, p);
+}
+
+bool
+outer_blank_is(const struct outer *o, const struct pen *p, uint32_t link)
+{
+	struct pen blank = o->pen;
+
+	pen_blank(&blank);
+	return o->pen_known && o->link == link && pen_same(&blank, p);
+}
+
 bool
 outer_pen_is(const struct outer *o, const struct pen *p, uint32_t link)
 {
@@ -500,26 +564,28 @@ void
 outer_pen(struct outer *o, const struct pen *to)
 {
 	static const struct pen plain;
-	struct sgr step, fresh;
+	struct sgr step, fresh, *best = &fresh;
 
 	if (o->pen_known && pen_same(&o->pen, to))
 		return;
 	if (!caps_sgr(o->caps))
 		pen_by_strings(o, to);
 	else {
-		memset(&fresh, 0, sizeof fresh);
+		fresh.n = 0;
+		fresh.count = 0;
 		if (!pen_same(&plain, to))
 			sgr_add(&fresh, "0");
 		sgr_from_to(&fresh, o, &plain, to);
 		if (o->pen_known && caps_sgr_off(o->caps)) {
-			memset(&step, 0, sizeof step);
+			step.n = 0;
+			step.count = 0;
 			sgr_from_to(&step, o, &o->pen, to);
 			if (step.n < fresh.n)
-				fresh = step;
+				best = &step;
 		}
-		buf_puts(o->out, "\033[");
-		buf_put(o->out, fresh.s, fresh.n);
-		buf_puts(o->out, "m");
+		buf_put(o->out, "\033[", 2);
+		buf_put(o->out, best->s, best->n);
+		buf_put(o->out, "m", 1);
 	}
 	o->pen = *to;
 	o->pen_known = true;

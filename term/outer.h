@@ -44,6 +44,9 @@ void	 outer_pen(struct outer *, const struct pen *);
 bool	 outer_erases(const struct outer *, uint32_t bg);
 /* Would text be written just so already? */
 bool	 outer_pen_is(const struct outer *, const struct pen *, uint32_t link);
+/* Would a blank, typed now, look so? p as pen_blank() leaves it. */
+bool	 outer_blank_is(const struct outer *, const struct pen *p,
+	    uint32_t link);
 /* As much of a pen as an erased cell shows. */
 void	 outer_erase_pen(struct outer *, const struct pen *);
 void	 outer_link(struct outer *, uint32_t link, const char *uri,
@@ -66,5 +69,9 @@ void	 view_undo_modes(const struct caps *, uint32_t modes, int rows,
 
 /* Takes from a pen what the terminal does not have. */
 void	 pen_resolve(const struct caps *, struct pen *);
+
+/* ... and what does not show on a blank: all but its background and lines. */
+void	 pen_blank(struct pen *);
+bool	 pen_is_plain(const struct pen *);
 
 #endif

@@ -31,6 +31,18 @@ picture_clear(struct picture *p)
 	intern_clear(&p->links);
 }
 
+/* A table that is full is emptied before the next frame. */
+static uint32_t
+number_of(struct picture *p, struct intern *table, const void *data,
+    size_t len)
+{
+	uint32_t n = intern_add(table, data, len);
+
+	if (n == INTERN_NONE)
+		p->full = true;
+	return n;
+}
+
 bool
 picture_begin(struct picture *p, const struct screen *s)
 {
@@ -50,8 +62,7 @@ picture_begin(struct picture *p, const struct screen *s)
 		p->palette[i] = rgb;
 		stale = true;
 	}
-	if (intern_full(&p->pens) || intern_full(&p->clusters) ||
-	    intern_full(&p->links)) {
+	if (p->full) {
 		const struct caps *caps = p->caps;
 		struct picture old = *p;
 
@@ -148,7 +159,7 @@ link_number(struct picture *p, const struct grid *g, uint32_t link)
 		}
 	memcpy(text, uri, nuri + 1);
 	memcpy(text + nuri + 1, id, nid + 1);
-	n = intern_add(&p->links, text, nuri + nid + 2);
+	n = number_of(p, &p->links, text, nuri + nid + 2);
 	return n == INTERN_NONE ? 0 : n + 1;
 }
 
@@ -168,26 +179,9 @@ picture_link(const struct picture *p, uint32_t link, const char **id)
 static uint16_t
 pen_number(struct picture *p, const struct pen *pen)
 {
-	uint32_t n = intern_add(&p->pens, pen, sizeof *pen);
+	uint32_t n = number_of(p, &p->pens, pen, sizeof *pen);
 
 	return n == INTERN_NONE ? 0 : (uint16_t)n;
-}
-
-/* On a blank nothing shows of a pen but its background and lines. */
-static void
-pen_for_blank(struct pen *p)
-{
-	uint16_t lines = p->flags & (PEN_STRIKE | PEN_OVERLINE);
-
-	/* A concealed line is not worth telling apart. */
-	if ((p->flags & PEN_REVERSE) != 0 || lines != 0 ||
-	    p->underline != UNDERLINE_NONE) {
-		p->flags &= PEN_STRIKE | PEN_OVERLINE | PEN_REVERSE |
-		    PEN_BOLD | PEN_FAINT | PEN_BLINK | PEN_CONCEAL;
-		return;
-	}
-	p->fg = COLOUR_DEFAULT;
-	p->flags = 0;
 }
 
 static uint16_t
@@ -206,7 +200,7 @@ pen_lookup(struct picture *p, const struct grid *g, uint16_t src, bool blank)
 		}
 		pen_resolve(p->caps, &pen);
 		p->cache[slot].text = pen_number(p, &pen);
-		pen_for_blank(&pen);
+		pen_blank(&pen);
 		p->cache[slot].blank = pen_number(p, &pen);
 		p->cache[slot].src = (uint32_t)src + 1;
 	}
@@ -242,7 +236,7 @@ cell_put(struct picture *p, const struct grid *g, const struct cell *src,
 	uint32_t ch = src->ch, n;
 
 	if ((ch & CELL_CLUSTER) != 0) {
-		n = intern_add(&p->clusters, text, grid_text(g, src, text));
+		n = number_of(p, &p->clusters, text, grid_text(g, src, text));
 		ch = n == INTERN_NONE ? '?' : CELL_CLUSTER | n;
 	} else if (ch == 0)
 		ch = ' ';

@@ -33,6 +33,7 @@ struct prow {
 struct picture {
 	const struct caps *caps;
 	struct intern	 pens, clusters, links;
+	bool		 full;		/* one of them */
 	/* The colours that a program changed, as of the last look. */
 	uint32_t	 palette[259];
 	bool		 palette_set[259];

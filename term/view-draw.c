@@ -82,13 +82,26 @@ use_erase_pen(struct view *v, uint16_t number)
 	outer_erase_pen(&v->outer, picture_pen(&v->picture, number));
 }
 
+/* Would the cell come out right with the pen as it is? A blank between two
+ * coloured words costs no change of colour. */
+static bool
+pen_will_do(const struct view *v, const struct pcell *c)
+{
+	const struct pen *p = picture_pen(&v->picture, c->pen);
+
+	if (c->ch == ' ')
+		return outer_blank_is(&v->outer, p, p->link);
+	return outer_pen_is(&v->outer, p, p->link);
+}
+
 static void
 put_cell(struct view *v, const struct pcell *c)
 {
 	char text[GRID_TEXT_MAX];
 	size_t n;
 
-	use_pen(v, c->pen);
+	if (!pen_will_do(v, c))
+		use_pen(v, c->pen);
 	n = picture_cell_text(&v->picture, c, text);
 	outer_text(&v->outer, text, n, c->width, c->doubt);
 }
@@ -99,16 +112,13 @@ static void
 go_to(struct view *v, int y, int x, const struct pcell *new)
 {
 	struct outer *o = &v->outer;
-	const struct pen *p;
 	int i;
 
 	if (o->y == y && o->x >= 0 && o->x < x && x - o->x <= FEW) {
-		for (i = o->x; i < x; i++) {
-			p = picture_pen(&v->picture, new[i].pen);
+		for (i = o->x; i < x; i++)
 			if (new[i].ch >= 0x7f || new[i].width != 1 ||
-			    !outer_pen_is(o, p, p->link))
+			    !pen_will_do(v, &new[i]))
 				break;
-		}
 		if (i == x) {
 			for (i = o->x; i < x; i++)
 				put_cell(v, &new[i]);

@@ -23,13 +23,17 @@ scroll_one(struct view *v, const struct pcell *overrun)
 	struct outer *o = &v->outer;
 	struct prow *page = v->page[v->cur], first = page[0];
 	bool tinted = false;
+	struct pen p;
 
 	if (overrun == NULL) {
 		/* The new row takes the background colour. */
 		outer_erase_pen(o, picture_pen(&v->picture, 0));
 		outer_scroll(o);
-	} else	/* ... or of that cell's pen */
-		tinted = overrun->pen != 0;
+	} else {	/* ... or all of that cell's pen */
+		p = *picture_pen(&v->picture, overrun->pen);
+		pen_blank(&p);
+		tinted = !pen_is_plain(&p);
+	}
 	memmove(page, page + 1, (size_t)(v->rows - 1) * sizeof *page);
 	page[v->rows - 1] = first;
 	if (tinted)
