@@ -157,9 +157,11 @@ caps_set_number(struct caps *c, int colours, uint32_t flags)
 int
 caps_settle(struct caps *c, char **cause)
 {
+	char text[CAPS_EXPAND_MAX];
 	const char *s;
 
-	if (c->str[CAP_CUP] == NULL) {
+	if (c->str[CAP_CUP] == NULL || caps_expand(c, CAP_CUP, 999, 999,
+	    text) == 0) {
 		if (cause != NULL)
 			*cause = xasprintf("terminal type \"%s\" cannot move "
 			    "its cursor; set TERM to what your terminal "

@@ -35,8 +35,11 @@ outer_forget(struct outer *o, uint32_t modes)
 
 /* --- moving ------------------------------------------------------------- */
 
+/* Moves are short; a longer string is a damaged one. */
+#define MOVE_MAX 32
+
 struct path {
-	char	s[CAPS_EXPAND_MAX * 3];
+	char	s[MOVE_MAX * 2];	/* down, then sideways */
 	size_t	n;
 	bool	ok;
 };
@@ -53,28 +56,29 @@ keep_shorter(struct path *best, const struct path *p)
 }
 
 static void
-path_cap(const struct outer *o, struct path *p, enum cap cap, int a, int b)
+path_cap(struct outer *o, struct path *p, enum cap cap, int a, int b)
 {
-	p->n = caps_expand(o->caps, cap, a, b, p->s);
-	p->ok = p->n != 0;
+	p->n = caps_expand(o->caps, cap, a, b, o->scratch);
+	p->ok = p->n != 0 && p->n <= MOVE_MAX;
+	if (p->ok)
+		memcpy(p->s, o->scratch, p->n);
 }
 
 static void
-path_repeat(const struct outer *o, struct path *p, enum cap cap, int n)
+path_repeat(struct outer *o, struct path *p, enum cap cap, int n)
 {
-	char one[CAPS_EXPAND_MAX];
-	size_t len = caps_expand(o->caps, cap, 0, 0, one);
+	size_t len = caps_expand(o->caps, cap, 0, 0, o->scratch);
 
 	p->ok = false;
 	if (len == 0 || len * (size_t)n > 12)
 		return;
 	for (p->n = 0; n > 0; n--, p->n += len)
-		memcpy(p->s + p->n, one, len);
+		memcpy(p->s + p->n, o->scratch, len);
 	p->ok = true;
 }
 
 static void
-vertical(const struct outer *o, int y, struct path *best)
+vertical(struct outer *o, int y, struct path *best)
 {
 	struct path p;
 	int n = abs(y - o->y);
@@ -94,7 +98,7 @@ vertical(const struct outer *o, int y, struct path *best)
 }
 
 static void
-horizontal(const struct outer *o, int x, struct path *best)
+horizontal(struct outer *o, int x, struct path *best)
 {
 	struct path p, right, steps;
 	bool known = o->x >= 0 && o->x < o->cols;
@@ -114,8 +118,8 @@ horizontal(const struct outer *o, int x, struct path *best)
 		path_cap(o, &right, CAP_CUF, x, 0);
 		path_repeat(o, &steps, CAP_CUF1, x);
 		keep_shorter(&right, &steps);
-		p.ok = right.ok;
-		if (right.ok) {
+		p.ok = right.ok && right.n < MOVE_MAX;
+		if (p.ok) {
 			memcpy(p.s + 1, right.s, right.n);
 			p.n += right.n;
 		}
@@ -167,6 +171,8 @@ outer_move(struct outer *o, int y, int x)
 		return;
 	}
 	path_cap(o, &best, CAP_CUP, y, x);
+	if (!best.ok)
+		best.n = 0;	/* a damaged blob: its owner's picture */
 	if (y == 0 && x == 0) {
 		path_cap(o, &side, CAP_HOME, 0, 0);
 		keep_shorter(&best, &side);

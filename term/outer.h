@@ -26,6 +26,7 @@ struct outer {
 	uint8_t		 shape;		/* of the cursor; 255 unknown */
 	uint8_t		 kitty;		/* flags; 255 unknown */
 	uint8_t		 other;		/* modifyOtherKeys; 255 unknown */
+	char		 scratch[CAPS_EXPAND_MAX];
 };
 
 void	 outer_init(struct outer *, const struct caps *, int rows, int cols);
