@@ -526,8 +526,6 @@ on_use(struct sclient *c, uint8_t type, uint32_t channel,
 		use_failed(ch, m.workspace, cause != NULL ? cause : "unknown");
 		goto out;
 	}
-	ch->ws = w;
-	TAILQ_INSERT_TAIL(&w->chans, ch, ws_entry);
 	if (m.flags & USE_REFRESH) {
 		if (w->up)
 			link_send(w->link, CONN_CONTROL, F_REFRESH, 0, NULL, 0);
@@ -536,8 +534,10 @@ on_use(struct sclient *c, uint8_t type, uint32_t channel,
 	}
 	if (!(m.flags & USE_PASSIVE))
 		workspace_connect(w, m.env, (m.flags & USE_MAY_PROMPT) != 0);
-	if (c->conn != NULL)
-		workspace_tell(w, ch);
+	/* Only now one of those who are told of changes: once is enough. */
+	ch->ws = w;
+	TAILQ_INSERT_TAIL(&w->chans, ch, ws_entry);
+	workspace_tell(w, ch);
 	workspace_changed(w);
 out:
 	free(cause);
