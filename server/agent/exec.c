@@ -34,6 +34,7 @@ struct stream {
 	uint64_t	 sent, max;
 	size_t		 owed;		/* in the pipe when the process ended */
 	bool		 end_sent;
+	bool		 drop;		/* nobody will ask for it any more */
 };
 
 struct exec {
@@ -76,7 +77,7 @@ stream_update(struct stream *s)
 {
 	if (s->event == NULL)
 		return;
-	if (fifo_space(&s->q) > 0)
+	if (s->drop || fifo_space(&s->q) > 0)
 		event_add(s->event, NULL);
 	else
 		event_del(s->event);
@@ -88,7 +89,7 @@ stream_readable(evutil_socket_t fd, short what, void *arg)
 	static uint8_t chunk[64 << 10];
 	struct stream *s = arg;
 	struct exec *e = s->exec;
-	size_t space = fifo_space(&s->q);
+	size_t space = s->drop ? sizeof chunk : fifo_space(&s->q);
 	ssize_t n;
 
 	(void)fd;
@@ -97,7 +98,8 @@ stream_readable(evutil_socket_t fd, short what, void *arg)
 	if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
 		if (errno == EAGAIN)
 			s->owed = 0;
-	} else if (n <= 0 || !fifo_put(&s->q, chunk, (size_t)n)) {
+	} else if (n <= 0 || (!s->drop &&
+	    !fifo_put(&s->q, chunk, (size_t)n))) {
 		/* A pty says EIO when its last user left. */
 		stream_close(s);
 		op_ready(e->op);
@@ -352,7 +354,20 @@ exec_kill(evutil_socket_t fd, short what, void *arg)
 		proc_signal(e->proc, SIGKILL);
 }
 
-/* Nobody reads the output any more: the process must not wait for it. */
+/* Nobody reads the output any more: the process must not wait for it, nor die
+ * of a closed pipe while it tidies up after the HUP. */
+static void
+exec_drop(struct exec *e)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		fifo_clear(&e->out[i].q);
+		e->out[i].drop = true;
+		stream_update(&e->out[i]);
+	}
+}
+
 static void
 exec_discard(struct exec *e)
 {
@@ -378,7 +393,7 @@ exec_cancel(struct op *op)
 	proc_signal(e->proc, SIGHUP);
 	proc_signal(e->proc, SIGCONT);
 	exec_in_close(e);
-	exec_discard(e);
+	exec_drop(e);
 	if (e->killer == NULL)
 		e->killer = evtimer_new(op->agent->base, exec_kill, e);
 	if (e->killer != NULL)
