@@ -356,7 +356,7 @@ plain_byte(struct prefix *p, const char *cmds, uint8_t c, struct buf *out)
 static int
 csi_byte(struct prefix *p, const char *cmds, uint8_t c, struct buf *out)
 {
-	if (c == 27 || c < 0x20) {
+	if (c < 0x20) {
 		/* Broken off: the old bytes were no key. */
 		pass_held(p, out);
 		p->state = STATE_PLAIN;

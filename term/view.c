@@ -175,7 +175,7 @@ view_overlay(struct view *v, const char *const *lines)
 		return;
 	overlay_free(v);
 	if (lines != NULL) {
-		while (lines[n] != NULL && n < VIEW_OVERLAY_LINES)
+		while (n < VIEW_OVERLAY_LINES && lines[n] != NULL)
 			n++;
 		v->overlay = xcalloc(n + 1, sizeof *v->overlay);
 		v->overlay_lines = n;

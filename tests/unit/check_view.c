@@ -373,7 +373,8 @@ compare(struct world *w)
 	compare_number(w, 0, 0, "cursor visible", w->t->visible,
 	    (screen_modes(w->s)->flags & MODE_CURSOR_HIDDEN) == 0);
 	if (caps_has(w->caps, CAP_SMCUP))
-		compare_number(w, 0, 0, "alternate screen", w->t->alt, (screen_modes(w->s)->flags & MODE_ALT_SCREEN) != 0);
+		compare_number(w, 0, 0, "alternate screen", w->t->alt,
+		    (screen_modes(w->s)->flags & MODE_ALT_SCREEN) != 0);
 }
 
 static void
