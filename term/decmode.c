@@ -215,8 +215,8 @@ decmode_kitty(struct screen *s, uint8_t leader)
 	switch (leader) {
 	case '>':
 		/* A full stack loses its oldest entry. */
-		if (k->n == KITTY_MAX) {
-			for (i = 1; i < KITTY_MAX; i++)
+		if (k->n == SCREEN_KITTY_MAX) {
+			for (i = 1; i < SCREEN_KITTY_MAX; i++)
 				k->under[i - 1] = k->under[i];
 			k->n--;
 		}

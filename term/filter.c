@@ -15,9 +15,6 @@
 
 #define REPLACEMENT	0xfffd
 
-/* A DCS is kept only to be answered: DECRQSS and the like are short. */
-#define DCS_KEEP	256u
-
 void
 filter_reset(struct filter *f)
 {
@@ -213,7 +210,7 @@ keep(struct filter *f, const uint8_t *p, size_t n)
 
 	if (f->cut)
 		return;
-	limit = f->state == FILTER_DCS ? DCS_KEEP : osc_limit(f);
+	limit = f->state == FILTER_DCS ? FILTER_DCS_MAX : osc_limit(f);
 	if (f->str.len + n > limit) {
 		f->cut = true;
 		n = limit - f->str.len;
@@ -233,6 +230,9 @@ string_end(struct screen *s, bool bell)
 		osc_end(s);
 	else if (state == FILTER_DCS_ESC)
 		osc_dcs_end(s);
+	/* A clipboard's worth of memory is not kept for titles. */
+	if (f->str.cap > 2 * FILTER_STRING_MAX)
+		buf_free(&f->str);
 	buf_reset(&f->str);
 }
 

@@ -8,25 +8,12 @@
 #ifndef DLMUX_GRID_PRIVATE_H
 #define DLMUX_GRID_PRIVATE_H
 
+#include "../server/base/limits.h"
 #include "grid.h"
 #include "intern.h"
 
 /* DECSCA: selective erase spares the cell. No business of a view. */
 #define PEN_PROTECTED	(1 << 15)
-
-/* A pen index is 16 bits. When all are in use, old history loses its fine
- * colours and links first. */
-#define GRID_PENS_MAX		60000u
-#define GRID_PENS_ALL		65500u	/* with the coarse ones */
-/* Letters with marks, each at most GRID_TEXT_MAX - 1 bytes. */
-#define GRID_CLUSTERS_MAX	65536u
-#define GRID_CLUSTERS_BYTES	(4u << 20)
-/* Links in a screen and its history: a few listings with one per file, ... */
-#define GRID_LINKS_MAX		32768u
-/* ... but not of the longest addresses. */
-#define GRID_LINKS_BYTES	(8u << 20)
-#define GRID_URI_MAX		2048u
-#define GRID_LINK_ID_MAX	256u
 
 enum { PAGE_MAIN, PAGE_ALT, PAGES };
 

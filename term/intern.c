@@ -12,11 +12,15 @@ static uint32_t
 hash_of(const void *data, size_t len)
 {
 	const uint8_t *p = data;
-	uint32_t h = 2166136261u;
-	size_t i;
+	uint32_t h = 2166136261u, word;
 
-	for (i = 0; i < len; i++)
-		h = (h ^ p[i]) * 16777619u;
+	for (; len >= sizeof word; p += sizeof word, len -= sizeof word) {
+		memcpy(&word, p, sizeof word);
+		h = (h ^ word) * 0x9e3779b1u;
+		h ^= h >> 15;
+	}
+	for (; len > 0; len--)
+		h = (h ^ *p++) * 16777619u;
 	return h ^ h >> 15;
 }
 

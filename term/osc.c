@@ -63,10 +63,10 @@ osc_titles(struct screen *s, int op, int which)
 	if (which == 1)
 		return;			/* the icon's only */
 	if (op == 22) {
-		if (s->ntitles == TITLES_MAX) {
+		if (s->ntitles == SCREEN_TITLES_MAX) {
 			free(s->titles[0]);
 			memmove(s->titles, s->titles + 1,
-			    (TITLES_MAX - 1) * sizeof *s->titles);
+			    (SCREEN_TITLES_MAX - 1) * sizeof *s->titles);
 			s->ntitles--;
 		}
 		s->titles[s->ntitles++] = xstrdup(s->title);
@@ -382,13 +382,13 @@ osc_end(struct screen *s)
 	switch (op) {
 	case 0:
 	case 2:
-		replace(s, &s->title, osc_clean(p, strlen(p), TITLE_MAX));
+		replace(s, &s->title, osc_clean(p, strlen(p), SCREEN_TITLE_MAX));
 		break;
 	case 4:
 		palette(s, p);
 		break;
 	case 7:
-		replace(s, &s->cwd, osc_clean(p, strlen(p), CWD_MAX));
+		replace(s, &s->cwd, osc_clean(p, strlen(p), SCREEN_CWD_MAX));
 		break;
 	case 8:
 		link_open(s, p);

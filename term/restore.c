@@ -214,7 +214,7 @@ load_run(struct loader *l, struct row *row, int *x)
 		c->ch = 0;
 		c->pen = pen;
 		c->width = 1;
-		c->gen = 0;
+		c->gen = l->g->gen - 128;	/* as old as can be */
 		if (kind == CHECKPOINT_ASCII)
 			c->ch = within(l, rd_u8(&l->r), 0x20, 0x7e);
 		else if (kind == CHECKPOINT_ANY)
@@ -320,7 +320,7 @@ load_kitty(struct loader *l, struct kitty *k)
 {
 	int i;
 
-	k->n = within(l, rd_u8(&l->r), 0, KITTY_MAX);
+	k->n = within(l, rd_u8(&l->r), 0, SCREEN_KITTY_MAX);
 	k->top = within(l, rd_u8(&l->r), 0, 31);
 	for (i = 0; i < k->n; i++)
 		k->under[i] = within(l, rd_u8(&l->r), 0, 31);
@@ -349,12 +349,12 @@ load_strings(struct loader *l)
 	struct screen *s = l->s;
 	int i, n;
 
-	load_text(l, &s->title, TITLE_MAX);
-	load_text(l, &s->cwd, CWD_MAX);
-	n = within(l, rd_u8(&l->r), 0, TITLES_MAX);
+	load_text(l, &s->title, SCREEN_TITLE_MAX);
+	load_text(l, &s->cwd, SCREEN_CWD_MAX);
+	n = within(l, rd_u8(&l->r), 0, SCREEN_TITLES_MAX);
 	for (i = 0; i < n && !failed(l); i++) {
 		s->titles[s->ntitles++] = NULL;
-		load_text(l, &s->titles[i], TITLE_MAX);
+		load_text(l, &s->titles[i], SCREEN_TITLE_MAX);
 	}
 	n = within(l, rd_u16(&l->r), 0, PALETTE_SIZE);
 	while (n-- > 0 && !failed(l)) {
@@ -540,6 +540,7 @@ screen_restore(struct screen *s, const void *data, size_t len)
 	l.g = l.s->grid;
 	/* A view must not take a new row for one that it has drawn. */
 	l.g->serial += s->grid->serial;
+	l.g->gen = s->grid->gen;
 	if (load(&l)) {
 		l.s->offset = offset;
 		take_over(s, l.s);

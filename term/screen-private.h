@@ -16,17 +16,6 @@
 #define DLMUX_VERSION "0.0.0"
 #endif
 
-/* More than any program prints (an SGR with all colours has about 25). */
-#define FILTER_PARAMS	64
-#define FILTER_PARAM_MAX 65535
-/* Longest OSC but for a clipboard write. */
-#define FILTER_STRING_MAX	8192u
-/* OSC 52: what a person copies; base64 of 768 KiB. */
-#define FILTER_CLIPBOARD_MAX	(1u << 20)
-#define TITLE_MAX	1024u	/* bytes; longer ones are cut */
-#define CWD_MAX		4096u
-#define TITLES_MAX	10	/* stack of CSI 22 t, as in xterm */
-#define KITTY_MAX	16	/* stack of CSI > u, each screen */
 #define PALETTE_SIZE	259
 
 enum filter_state {
@@ -81,7 +70,7 @@ struct saved_cursor {
 struct kitty {
 	uint8_t		n;		/* entries under the top */
 	uint8_t		top;
-	uint8_t		under[KITTY_MAX];
+	uint8_t		under[SCREEN_KITTY_MAX];
 };
 
 struct screen {
@@ -116,7 +105,7 @@ struct screen {
 	struct kitty	 kitty[PAGES];
 
 	char		*title, *cwd;	/* never NULL */
-	char		*titles[TITLES_MAX];
+	char		*titles[SCREEN_TITLES_MAX];
 	int		 ntitles;
 	uint32_t	 palette[PALETTE_SIZE];
 	uint8_t		 palette_set[PALETTE_SIZE];

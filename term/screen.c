@@ -332,5 +332,7 @@ screen_since(const struct screen *s, const struct cell *c, uint8_t mark)
 {
 	uint8_t now = s->grid->gen;
 
+	if (c->ch == 0 && c->width == 1)
+		return false;	/* a blank was not written */
 	return (uint8_t)(now - c->gen) <= (uint8_t)(now - mark);
 }

@@ -4,6 +4,8 @@
  * marks that join the character before, repeats; and the index that wrapping
  * and line feeds share.
  */
+#include <string.h>
+
 #include "screen-private.h"
 #include "width.h"
 
@@ -187,7 +189,8 @@ text_ascii(struct screen *s, const uint8_t *p, size_t n)
 void
 text_repeat(struct screen *s, int count)
 {
-	int max, width, right, each;
+	int max, width, right, each, n;
+	uint8_t run[256];
 	uint32_t cp = s->last;
 
 	if (cp == 0)
@@ -199,6 +202,14 @@ text_repeat(struct screen *s, int count)
 	max = s->rows * each;
 	if (count > max + each)
 		count = max + (count - max) % each;
+	if (cp < 0x7f) {
+		memset(run, cp, sizeof run);
+		for (; count > 0; count -= n) {
+			n = count < (int)sizeof run ? count : (int)sizeof run;
+			text_ascii(s, run, n);
+		}
+		return;
+	}
 	while (count-- > 0) {
 		right = make_room(s, width);
 		grid_put(s->grid, s->row, s->col, cp, width, pen_index(s));

@@ -159,6 +159,36 @@
 #define VIEW_CLIPBOARD_MAX	(1u << 20)
 #define VIEW_OVERLAY_LINES	200u
 
+/* --- screens (term/) --------------------------------------------------- */
+
+/* Parameters of one control sequence; the fullest SGR that programs print has
+ * some 25. Numbers end where xterm's do. */
+#define FILTER_PARAMS		64
+#define FILTER_PARAM_MAX	65535
+/* An OSC string, ... */
+#define FILTER_STRING_MAX	8192u
+/* ... but for a clipboard write (base64, so 768 KiB of what was copied) ... */
+#define FILTER_CLIPBOARD_MAX	(1u << 20)
+/* ... and a DCS, which is only kept to be answered. */
+#define FILTER_DCS_MAX		256u
+#define SCREEN_TITLE_MAX	1024u	/* bytes; cut */
+#define SCREEN_CWD_MAX		4096u	/* PATH_MAX */
+#define SCREEN_TITLES_MAX	10	/* stack of CSI 22 t, as in xterm */
+#define SCREEN_KITTY_MAX	16	/* stack of CSI > u, each screen */
+/* A pen index is 16 bits. When all are in use, old history loses its fine
+ * colours and links first. */
+#define GRID_PENS_MAX		60000u
+#define GRID_PENS_ALL		65500u	/* with the coarse ones */
+/* Letters with marks, each at most GRID_TEXT_MAX - 1 bytes. */
+#define GRID_CLUSTERS_MAX	65536u
+#define GRID_CLUSTERS_BYTES	(4u << 20)
+/* Links in a screen and its history: a few listings with one per file, ... */
+#define GRID_LINKS_MAX		32768u
+/* ... but not of the longest addresses. */
+#define GRID_LINKS_BYTES	(8u << 20)
+#define GRID_URI_MAX		2048u
+#define GRID_LINK_ID_MAX	256u
+
 /* --- base and wire, continued ----------------------------------------- */
 
 /* A log is cut at this: enough for weeks of events, no burden to a home. */
