@@ -55,12 +55,14 @@ agent_env(const struct agent *a)
 
 /* ---- lock and socket ---- */
 
-/* The lock's fd; -1 with *cause NULL: another agent holds it. */
+/* The lock's fd; -1 with *cause NULL: another agent holds it. flock() is the
+ * lock; the record lock beside it only tells the holder's pid, which a number
+ * in the file could not do reliably. */
 static int
 daemon_lock(const char *path, char **cause)
 {
-	char pid[32];
-	int fd, n;
+	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd;
 
 	*cause = NULL;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -74,11 +76,23 @@ daemon_lock(const char *path, char **cause)
 		close(fd);
 		return -1;
 	}
-	/* For whoever finds no socket beside it: see daemon_other(). */
-	n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
-	if (ftruncate(fd, 0) == -1 || pwrite(fd, pid, (size_t)n, 0) != n)
-		log_warn("%s: %s", path, strerror(errno));
+	(void)fcntl(fd, F_SETLK, &fl);
 	return fd;
+}
+
+/* Tells the agent that holds the lock to look after its socket. */
+static void
+daemon_wake_holder(const char *path)
+{
+	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd;
+
+	if ((fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)) == -1)
+		return;
+	if (fcntl(fd, F_GETLK, &fl) == 0 && fl.l_type != F_UNLCK &&
+	    fl.l_pid > 1)
+		(void)kill(fl.l_pid, SIGUSR1);
+	close(fd);
 }
 
 /* Another agent has the lock. Its socket may not be there yet, or not be
@@ -87,27 +101,19 @@ static int
 daemon_other(const struct place *place)
 {
 	uint64_t until = clock_ms() + AGENT_START_MS / 2;
-	char *text;
-	long pid;
 	int fd;
 
-	if (fd_read_file(place->agent_lock, &text, 64) != -1) {
-		pid = strtol(text, NULL, 10);
-		free(text);
-		fd = fd_connect_unix(place->agent_sock);
-		if (fd == -1 && pid > 1)
-			(void)kill((pid_t)pid, SIGUSR1);
-		fd_close(&fd);
-	}
-	do {
+	for (;;) {
 		fd = fd_connect_unix(place->agent_sock);
 		if (fd != -1) {
 			close(fd);
 			return 0;
 		}
-		poll(NULL, 0, 10);
-	} while (clock_ms() < until);
-	return -1;
+		if (clock_ms() >= until)
+			return -1;
+		daemon_wake_holder(place->agent_lock);
+		poll(NULL, 0, 20);
+	}
 }
 
 static void
@@ -280,10 +286,11 @@ daemon_signals(void)
 {
 	struct sigaction sa;
 	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM,
-	    SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR2 };
+	    SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2 };
 	size_t i;
 
-	/* The shells hang on this process: a logout's TERM is not for it. */
+	/* The shells hang on this process: a logout's TERM is not for it.
+	 * USR1 may come before there is a loop to hear it. */
 	memset(&sa, 0, sizeof sa);
 	sa.sa_handler = SIG_IGN;
 	for (i = 0; i < sizeof ignored / sizeof *ignored; i++)

@@ -84,16 +84,13 @@ stream_update(struct stream *s)
 }
 
 static void
-stream_readable(evutil_socket_t fd, short what, void *arg)
+stream_read(struct stream *s)
 {
 	static uint8_t chunk[64 << 10];
-	struct stream *s = arg;
 	struct exec *e = s->exec;
 	size_t space = s->drop ? sizeof chunk : fifo_space(&s->q);
 	ssize_t n;
 
-	(void)fd;
-	(void)what;
 	n = read(s->fd, chunk, space < sizeof chunk ? space : sizeof chunk);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
 		if (errno == EAGAIN)
@@ -108,7 +105,17 @@ stream_readable(evutil_socket_t fd, short what, void *arg)
 		op_ready(e->op);
 	}
 	stream_update(s);
-	exec_check_over(e);
+}
+
+static void
+stream_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct stream *s = arg;
+
+	(void)fd;
+	(void)what;
+	stream_read(s);
+	exec_check_over(s->exec);	/* may free it */
 }
 
 static void
@@ -460,11 +467,9 @@ exec_exited(int status, void *arg)
 	}
 	/* Mostly both streams end with the process: no need for the timer. */
 	for (i = 0; i < 2; i++)
-		if (e->out[i].fd != -1 && fifo_space(&e->out[i].q) > 0) {
-			stream_readable(e->out[i].fd, EV_READ, &e->out[i]);
-			if (e->op->state != OP_RUNNING)
-				return;
-		}
+		if (e->out[i].fd != -1 &&
+		    (e->out[i].drop || fifo_space(&e->out[i].q) > 0))
+			stream_read(&e->out[i]);
 	e->timer = evtimer_new(e->op->agent->base, exec_grace, e);
 	if (e->timer != NULL)
 		event_add(e->timer, &grace);

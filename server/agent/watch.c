@@ -65,6 +65,7 @@ watch_set(struct peer *p, struct shell *sh, uint8_t level, bool have,
 	w->cursor = w->taken = have ? from : 0;
 	w->seq = ring_seq_at(&sh->ring, w->cursor);
 	w->max = max;
+	w->window = max > w->cursor ? max - w->cursor : 0;
 	w->acked_ms = clock_ms();
 	peer_watch_ready(p, w);
 	shell_update(sh);
@@ -129,6 +130,10 @@ watch_go_to(struct watch *w, uint64_t offset)
 	w->cursor = offset;
 	w->seq = ring_seq_at(&w->shell->ring, offset);
 	w->fresh = false;
+	/* It could not know where it would begin. */
+	if (w->max < offset || w->max - offset < w->window)
+		w->max = w->window < UINT64_MAX - offset ?
+		    offset + w->window : UINT64_MAX;
 }
 
 static void

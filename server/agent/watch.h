@@ -21,6 +21,7 @@ struct watch {
 	uint64_t	 cursor;	/* next byte to send */
 	uint64_t	 seq;		/* next entry of the ring to look at */
 	uint64_t	 taken, max;
+	uint64_t	 window;	/* what WATCH gave, from wherever it begins */
 	uint64_t	 acked_ms;	/* clock_ms() of the last TAKEN */
 };
 

@@ -33,6 +33,8 @@
 #include "../../server/wire/conn.h"
 #include "../../server/wire/msg.h"
 
+/* Not every test program uses all of it. */
+#define MAYBE __attribute__((unused))
 #define WAIT_MS 20000	/* nothing takes so long; a lost answer does */
 
 struct got {
@@ -57,7 +59,7 @@ static struct place *home_place;
 static char home_dir[64];
 static pid_t agent_pid;
 
-static void
+static MAYBE void
 home_make(void)
 {
 	snprintf(home_dir, sizeof home_dir, "/tmp/dlmux-agent-XXXXXX");
@@ -78,7 +80,7 @@ home_make(void)
 	agent_pid = 0;
 }
 
-static void
+static MAYBE void
 home_file(const char *name, const char *text)
 {
 	char path[256];
@@ -87,7 +89,7 @@ home_file(const char *name, const char *text)
 	ck_assert_int_eq(fd_write_file(path, text, strlen(text)), 0);
 }
 
-static void
+static MAYBE void
 home_clean(void)
 {
 	char cmd[160];
@@ -99,7 +101,7 @@ home_clean(void)
 }
 
 /* As the server does for `local`: an agent through /proc/self/exe. */
-static void
+static MAYBE void
 agent_run(void)
 {
 	char word[64];
@@ -123,7 +125,7 @@ agent_run(void)
 	close(p[0]);
 }
 
-static void
+static MAYBE void
 tlink_message(struct conn *c, uint8_t type, uint32_t channel,
     const uint8_t *data, size_t len, void *arg)
 {
@@ -144,7 +146,7 @@ tlink_message(struct conn *c, uint8_t type, uint32_t channel,
 	TAILQ_INSERT_TAIL(&l->got, g, entry);
 }
 
-static void
+static MAYBE void
 tlink_closed(struct conn *c, const char *why, void *arg)
 {
 	struct tlink *l = arg;
@@ -155,7 +157,7 @@ tlink_closed(struct conn *c, const char *why, void *arg)
 	l->conn = NULL;
 }
 
-static void
+static MAYBE void
 got_free(struct got *g)
 {
 	if (g == NULL)
@@ -164,7 +166,7 @@ got_free(struct got *g)
 	free(g);
 }
 
-static void
+static MAYBE void
 turn(int ms)
 {
 	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
@@ -173,7 +175,7 @@ turn(int ms)
 	event_base_loop(loop, EVLOOP_ONCE);
 }
 
-static struct got *
+static MAYBE struct got *
 tlink_find(struct tlink *l, uint8_t type, int64_t channel)
 {
 	struct got *g;
@@ -186,7 +188,7 @@ tlink_find(struct tlink *l, uint8_t type, int64_t channel)
 }
 
 /* The next such message, taken out; NULL when it does not come in time. */
-static struct got *
+static MAYBE struct got *
 await_ms(struct tlink *l, uint8_t type, int64_t channel, int ms)
 {
 	uint64_t until = clock_ms() + (uint64_t)ms;
@@ -201,7 +203,7 @@ await_ms(struct tlink *l, uint8_t type, int64_t channel, int ms)
 	return g;
 }
 
-static struct got *
+static MAYBE struct got *
 await(struct tlink *l, uint8_t type, int64_t channel)
 {
 	struct got *g = await_ms(l, type, channel, WAIT_MS);
@@ -211,7 +213,7 @@ await(struct tlink *l, uint8_t type, int64_t channel)
 	return g;
 }
 
-static bool
+static MAYBE bool
 await_closed(struct tlink *l)
 {
 	uint64_t until = clock_ms() + WAIT_MS;
@@ -221,7 +223,7 @@ await_closed(struct tlink *l)
 	return l->closed;
 }
 
-static struct tlink *
+static MAYBE struct tlink *
 tlink_over(int rfd, int wfd)
 {
 	static const struct conn_cb cb = { tlink_message, tlink_closed, NULL };
@@ -233,7 +235,7 @@ tlink_over(int rfd, int wfd)
 	return l;
 }
 
-static void
+static MAYBE void
 tlink_hello(struct tlink *l, const char *server, uint64_t epoch)
 {
 	struct msg_hello m;
@@ -263,7 +265,7 @@ tlink_hello(struct tlink *l, const char *server, uint64_t epoch)
 	got_free(await(l, F_READY, -1));
 }
 
-static struct tlink *
+static MAYBE struct tlink *
 tlink_raw(void)
 {
 	struct buf b;
@@ -282,7 +284,7 @@ tlink_raw(void)
 	return tlink_over(fd, fd);
 }
 
-static struct tlink *
+static MAYBE struct tlink *
 tlink_open(const char *server, uint64_t epoch)
 {
 	struct tlink *l = tlink_raw();
@@ -292,7 +294,7 @@ tlink_open(const char *server, uint64_t epoch)
 }
 
 /* Gone without a word, as by kill -9. */
-static void
+static MAYBE void
 tlink_cut(struct tlink *l)
 {
 	struct got *g;
@@ -306,7 +308,7 @@ tlink_cut(struct tlink *l)
 	free(l);
 }
 
-static void
+static MAYBE void
 send_empty(struct tlink *l, uint8_t type, uint32_t channel)
 {
 	conn_send(l->conn, CONN_CONTROL, type, channel, NULL, 0);
@@ -331,7 +333,7 @@ struct top {			/* a client's side of an operation */
 	uint64_t	 in_max, taken;
 };
 
-static void
+static MAYBE void
 top_init(struct top *t, uint8_t kind)
 {
 	memset(t, 0, sizeof *t);
@@ -344,7 +346,7 @@ top_init(struct top *t, uint8_t kind)
 	buf_init(&t->out[1], 1u << 30);
 }
 
-static void
+static MAYBE void
 top_open(struct top *t, struct tlink *l, uint32_t channel)
 {
 	struct buf b;
@@ -365,7 +367,7 @@ top_open(struct top *t, struct tlink *l, uint32_t channel)
 	buf_free(&b);
 }
 
-static void
+static MAYBE void
 top_feed(struct top *t)
 {
 	struct buf b;
@@ -395,7 +397,7 @@ top_feed(struct top *t)
 	}
 }
 
-static void
+static MAYBE void
 top_credit(struct top *t, uint8_t stream)
 {
 	struct buf b;
@@ -408,7 +410,7 @@ top_credit(struct top *t, uint8_t stream)
 	buf_free(&b);
 }
 
-static void
+static MAYBE void
 top_take(struct top *t, const struct got *g)
 {
 	const uint8_t *p;
@@ -470,14 +472,14 @@ top_take(struct top *t, const struct got *g)
 	}
 }
 
-static bool
+static MAYBE bool
 type_is_op(uint8_t type)
 {
 	return type >= F_OPEN && type <= F_CANCEL;
 }
 
 /* Works on what came for it; true if there was anything. */
-static bool
+static MAYBE bool
 top_poll(struct top *t)
 {
 	struct got *g;
@@ -499,7 +501,7 @@ top_poll(struct top *t)
 	return any;
 }
 
-static void
+static MAYBE void
 top_await_started(struct top *t)
 {
 	uint64_t until = clock_ms() + WAIT_MS;
@@ -511,7 +513,7 @@ top_await_started(struct top *t)
 	}
 }
 
-static void
+static MAYBE void
 top_await_over(struct top *t)
 {
 	uint64_t until = clock_ms() + WAIT_MS;
@@ -525,7 +527,7 @@ top_await_over(struct top *t)
 		send_empty(t->l, F_CLOSE, t->channel);
 }
 
-static void
+static MAYBE void
 top_await_out(struct top *t, size_t bytes)
 {
 	uint64_t until = clock_ms() + WAIT_MS;
@@ -537,7 +539,7 @@ top_await_out(struct top *t, size_t bytes)
 	}
 }
 
-static void
+static MAYBE void
 top_await_taken(struct top *t, uint64_t bytes)
 {
 	uint64_t until = clock_ms() + WAIT_MS;
@@ -549,7 +551,7 @@ top_await_taken(struct top *t, uint64_t bytes)
 	}
 }
 
-static void
+static MAYBE void
 top_clear(struct top *t)
 {
 	buf_free(&t->out[0]);
@@ -562,7 +564,7 @@ top_clear(struct top *t)
 }
 
 /* Runs argv to its end; the caller clears t. */
-static void
+static MAYBE void
 exec_argv(struct top *t, struct tlink *l, uint32_t channel, char **argv)
 {
 	top_init(t, OP_EXEC);
@@ -572,7 +574,7 @@ exec_argv(struct top *t, struct tlink *l, uint32_t channel, char **argv)
 	top_await_over(t);
 }
 
-static void
+static MAYBE void
 exec_sh(struct top *t, struct tlink *l, uint32_t channel, const char *script)
 {
 	char *argv[] = { (char *)(uintptr_t)"sh", (char *)(uintptr_t)"-c",
