@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What dlmux is to reach, as assertions; doc/benchmarks.md says why.
+ */
+#include "bench.h"
+
+const struct target targets[] = {
+	{ "attach: at most a start of /bin/true",
+	    "attach_cached_ms<=1.0xtrue" },
+	{ "attach: at most 0.15 of tmux", "attach_cached_ms<=0.15xtmux" },
+	{ "attach while the link is dead: as with it",
+	    "attach_linkdown_ms<=1.2xattach_linkup_ms/80x24/dlmux" },
+	{ "send: at most a start of /bin/true", "send_ms<=1.0xtrue" },
+	{ "send: at most 0.4 of tmux", "send_ms<=0.4xtmux" },
+	{ "ls: at most a start of /bin/true", "ls_ms<=1.0xtrue" },
+	{ "ls: at most 0.4 of tmux", "ls_ms<=0.4xtmux" },
+	{ "exec: at most 0.25 of a reused master",
+	    "exec_warm_ms/ssh<=0.25xmaster" },
+	{ "exec: at most two starts of /bin/true and the round trip",
+	    "exec_warm_ms/ssh<=2xtrue+0.3" },
+	{ "parallel exec: at most 1.3 of local processes",
+	    "exec_parallel_ms<=1.3xdirect" },
+	{ "exec: one round trip", "rtt_exec/warm<=1.15" },
+	{ "send: one round trip", "rtt_send<=1.15" },
+	{ "new: one round trip", "rtt_new<=1.15" },
+	{ "attach: no round trip", "rtt_attach<=0.1" },
+	{ "ls: no round trip", "rtt_ls<=0.1" },
+	{ "capture: no round trip", "rtt_capture<=0.1" },
+	{ "bootstrap, agent there: one above ssh's own",
+	    "rtt_bootstrap/warm<=1xfresh+1.15" },
+	{ "bootstrap with upload: two above ssh's own",
+	    "rtt_bootstrap/cold<=1xfresh+2.15" },
+	{ "flood: at least twice tmux", "flood_mb_s>=2xtmux" },
+	{ "keys, idle: p99 within 1 ms of a bare pty's",
+	    "key_echo_ms/local-idle.p99<=1xdirect.p99+1" },
+	{ "keys over ssh, idle: p99 within 1 ms of a bare pty's",
+	    "key_echo_ms/ssh-idle.p99<=1xdirect.p99+1" },
+	{ "keys beside a flood: p99 within 10 ms",
+	    "key_echo_ms/local-flood.p99<=1xdirect.p99+10" },
+	{ "keys over ssh beside a flood: p99 within 10 ms",
+	    "key_echo_ms/ssh-flood.p99<=1xdirect.p99+10" },
+	{ "interrupt here: at most 100 ms", "interrupt_ms/local<=100" },
+	{ "interrupt through 100 ms: at most 200 ms",
+	    "interrupt_ms/100ms-1MB/s<=200" },
+	{ "an idle shell in the server: at most 64 KiB",
+	    "shells_1000_kib/server<=64" },
+	{ "an idle shell in the agent: at most 32 KiB",
+	    "shells_1000_kib/agent<=32" },
+	{ "attach beside 1000 shells: at most 1.2 of beside one",
+	    "shells_1000_attach_ms/with 1000<=1.2xshells_1000_attach_ms/"
+	    "with 1/dlmux" },
+	{ "idle: no processor", "idle_cpu_ms_per_s<=0.1" },
+	{ "idle: no wake-ups but the pings", "idle_wakeups_per_s<=0.5" },
+	{ 0, 0 }
+};
