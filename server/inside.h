@@ -109,6 +109,7 @@ struct workspace {
 	bool			 changed;	/* pending ones try again */
 	bool			 refresh;	/* REFRESH when it comes up */
 	bool			 connecting, tried;	/* tried: in vain */
+	bool			 let_go;	/* by a user: not brought back */
 	uint64_t		 down_ms;	/* clock_ms() since when no answer */
 	TAILQ_HEAD(, sshell)	 shells;	/* oldest first */
 	unsigned int		 nshells;

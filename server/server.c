@@ -281,6 +281,24 @@ signal_on(struct server *s, int sig)
 	return ev;
 }
 
+/* The local agent is at hand: with it, what a last server remembered is known
+ * before anybody asks. One that does not run is not started for that. */
+static void
+server_local(struct server *s)
+{
+	struct workspace *w;
+	char *cause = NULL;
+	int fd;
+
+	if ((fd = fd_connect_unix(s->place->agent_sock)) == -1)
+		return;
+	close(fd);
+	w = workspace_resolve(s, "local", NULL, &cause);
+	if (w != NULL)
+		workspace_connect(w, NULL, false);
+	free(cause);
+}
+
 static int
 server_start(struct server *s, char **cause)
 {
@@ -311,6 +329,7 @@ server_start(struct server *s, char **cause)
 	s->listen_ev = event_new(s->base, s->listen_fd, EV_READ | EV_PERSIST,
 	    server_accept, s);
 	event_add(s->listen_ev, NULL);
+	server_local(s);
 	return 0;
 }
 

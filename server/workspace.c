@@ -234,6 +234,7 @@ workspace_connect(struct workspace *w, char *const *env, bool prompt)
 {
 	if (w->link == NULL)
 		return;
+	w->let_go = false;
 	link_want(w->link, true);
 	link_connect(w->link, env, prompt);
 }
@@ -298,7 +299,7 @@ workspace_settle(struct workspace *w)
 		if (!(ch->flags & USE_PASSIVE))
 			wanted = true;
 	link_busy(w->link, busy);
-	link_want(w->link, wanted);
+	link_want(w->link, wanted && !w->let_go);
 }
 
 /* --- what clients are told ---------------------------------------------- */

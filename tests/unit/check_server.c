@@ -43,7 +43,7 @@ struct link {
 	struct link_setup	 setup;
 	struct conn		*conn;
 	enum link_state		 state;
-	bool			 retry;
+	bool			 retry, let_go;
 	char			*text;
 	struct msg_hello	 hello;
 	uint64_t		 since;
@@ -150,6 +150,7 @@ link_connect(struct link *l, char *const *env, bool prompt)
 	if (l->conn == NULL)
 		l->conn = conn_new(l->setup.base, dup(far_fd), dup(far_fd),
 		    PEER_AGENT | PEER_SERVER_C, &link_conn_cb, l);
+	l->let_go = false;
 	if (l->state == LINK_DOWN || l->state == LINK_FAILED)
 		link_is(l, LINK_CONNECTING, "connecting");
 }
@@ -166,7 +167,15 @@ link_disconnect(struct link *l)
 		buf_free(&b);
 	}
 	l->retry = false;
+	l->let_go = true;
 	link_is(l, LINK_DOWN, "disconnected");
+}
+
+void
+link_want(struct link *l, bool on)
+{
+	if (on && l->state == LINK_DOWN && l->let_go)
+		link_is(l, LINK_CONNECTING, "wanted");
 }
 
 void
@@ -211,7 +220,6 @@ link_send_buf(struct link *l, enum conn_class class, uint8_t type,
 }
 
 void link_retarget(struct link *l, const struct target *t) { (void)l; (void)t; }
-void link_want(struct link *l, bool on) { (void)l; (void)on; }
 void link_busy(struct link *l, bool on) { (void)l; (void)on; }
 void link_ask_gone(struct link *l, void *arg) { (void)l; (void)arg; }
 void link_set_tries(struct link *l, const char *s) { (void)l; (void)s; }
@@ -1855,6 +1863,29 @@ START_TEST(kill_says_whom_it_did_not_reach)
 }
 END_TEST
 
+START_TEST(a_link_that_was_let_go_stays_away_until_somebody_wants_it)
+{
+	struct end c, d;
+	struct buf b;
+
+	begin_shell(&c, "x");
+	attach_with(&c, 1, 0, "main", 0, 24, 80);
+	want_shown(&c, 1, "x");
+	client(&d);
+	buf_init(&b, 100);
+	buf_str(&b, "local");
+	put_buf(&d, F_LETGO, 1, &b);
+	ck_assert_uint_eq(want_done(&d, NULL), R_NONE);
+	want(&agent, F_BYE);
+	ck_assert_int_eq(link_said(&c), LINK_DOWN);
+	want_no(&c, F_LINK, 100);
+	use(&d, 2, 0);
+	ck_assert_int_eq(link_said(&c), LINK_CONNECTING);
+	end_close(&c);
+	end_close(&d);
+}
+END_TEST
+
 START_TEST(a_prompt_reaches_who_asked_and_the_answer_goes_back)
 {
 	struct end a, b;
@@ -2060,6 +2091,7 @@ main(void)
 	tcase_add_test(t, ls_answers_at_once_while_the_link_hangs);
 	tcase_add_test(t, kill_is_done_when_the_shell_is_gone);
 	tcase_add_test(t, kill_says_whom_it_did_not_reach);
+	tcase_add_test(t, a_link_that_was_let_go_stays_away_until_somebody_wants_it);
 	tcase_add_test(t, a_prompt_reaches_who_asked_and_the_answer_goes_back);
 	tcase_add_test(t, stop_says_so_and_restart_lets_clients_come_back);
 	tcase_add_test(t, there_is_one_server);
