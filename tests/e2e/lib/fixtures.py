@@ -209,6 +209,10 @@ events_logger = "file"
         t.script('docker', text)
         self.made = []
         t.cleanups.append(self.remove)
+        # podman leaves its store mounted on itself.
+        t.finals.append(lambda: subprocess.run(
+            ['umount', '-l', root + '/root/overlay'],
+            stderr=subprocess.DEVNULL))
         self.rootfs = self.make_rootfs()
 
     def make_rootfs(self):
