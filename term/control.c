@@ -244,6 +244,22 @@ margins(struct screen *s, int *low, int *high, int size)
 	cursor_home(s);
 }
 
+/* IL and DL: where they act they also take the cursor to the left margin, as
+ * xterm and the VT510 do. */
+static void
+lines(struct screen *s, char final)
+{
+	struct vt_place at;
+
+	s->wrap = false;
+	where(s, &at);
+	if (s->row < s->top || s->row >= s->bottom ||
+	    s->col < at.margins.left || s->col >= at.margins.right)
+		return;
+	execute(s, "", "", final);
+	s->col = at.margins.left;
+}
+
 /* SL and SR. */
 static void
 scroll_across(struct screen *s, int n)
@@ -414,10 +430,12 @@ control_csi(struct screen *s, uint8_t final)
 		break;
 	case CSI(0, 0, '@'):
 	case CSI(0, 0, 'P'):
-	case CSI(0, 0, 'L'):
-	case CSI(0, 0, 'M'):
 		s->wrap = false;
 		execute(s, "", "", final);
+		break;
+	case CSI(0, 0, 'L'):
+	case CSI(0, 0, 'M'):
+		lines(s, final);
 		break;
 	case CSI(0, 0, 'S'):
 		s->saving = true;
