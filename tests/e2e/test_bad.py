@@ -202,6 +202,71 @@ def endless_noise_from_a_far_side(t):
     t.run('exec', 'local', '--', 'true')
 
 
+CRC = [0] * 256
+for _i in range(256):
+    _c = _i
+    for _ in range(8):
+        _c = _c >> 1 ^ (0x82f63b78 if _c & 1 else 0)
+    CRC[_i] = _c
+
+
+def frame(kind, payload, flags=0, channel=0):
+    head = struct.pack('>IBBHI', len(payload), kind, flags, 0, channel)
+    c = 0xffffffff
+    for b in head:
+        c = c >> 8 ^ CRC[(c ^ b) & 255]
+    return head + struct.pack('>I', c ^ 0xffffffff) + payload
+
+
+def hello(lowest, highest, role=5, features=()):
+    def words(s):
+        return struct.pack('>I', len(s)) + s
+    return frame(1, struct.pack('>HHB16sQIQ', lowest, highest, role, b'i' * 16,
+                                0, 1, 0) + words(b'9.9') + words(b'host') +
+                 words(b'Linux x86_64') + struct.pack('>I', len(features)))
+
+
+@test()
+def a_far_side_of_another_version(t):
+    """an agent of an unknown protocol version is refused by its number"""
+    t.write('hello', hello(99, 100))
+    t.script('future', 'm=$(echo "$*" | grep -oE "[0-9a-f]{32}" | head -n 1)\n'
+             'echo "$m AGENT"\ncat %s\nsleep 1000\n' % t.path('hello'))
+    t.config('Workspace future\n  Command future\n')
+    fails(t, 'exec', 'future', '--', 'true', says=('99',), timeout=30)
+
+
+@test()
+def a_client_of_another_version(t):
+    """a client of an unknown version, or one that breaks a rule, is told"""
+    path = hello_socket(t)
+    pid = t.server_pid()
+    for what, data in (('version', hello(99, 100, role=1)),
+                       ('unknown frame', hello(1, 1, role=1) +
+                        frame(0xee, b'')),
+                       ('no hello', frame(0xee, b'x')),
+                       ('agent frame', hello(1, 1, role=1) +
+                        frame(0x40, b'xx', channel=1))):
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(path)
+        s.settimeout(15 * SLOW)
+        s.sendall(data)
+        got = b''
+        try:
+            while True:
+                b = s.recv(65536)
+                if not b:
+                    break
+                got += b
+        except ConnectionResetError:
+            pass
+        print(what, got)
+        s.close()
+        if what == 'version':
+            ok(b'99' in got, 'both versions are named: %r' % got)
+    eq(t.server_pid(), pid, 'the same server')
+
+
 @test()
 def bad_numbers(t):
     """numbers that are none are usage errors"""

@@ -188,6 +188,37 @@ def environment(t):
 
 
 @test()
+def configured_environment(t):
+    """SendEnv passes what it names; EnvProbe no takes no snapshot"""
+    host = fixtures.Ssh(t).host('web')
+    t.config('SendEnv DLT_* LC_*\nWorkspace bare\n  Target ssh:web\n'
+             '  EnvProbe no\n')
+    t.write(os.path.join(host.home, '.bash_profile'), 'export FROM_LOGIN=1\n')
+    t.write(os.path.join(host.home, '.profile'), 'export FROM_LOGIN=1\n')
+    t.write(os.path.join(host.home, '.zprofile'), 'export FROM_LOGIN=1\n')
+    r = t.run('exec', 'ssh:web', '--', 'sh', '-c',
+              'echo "$DLT_A,$DLT_B,$OTHER,$FROM_LOGIN"',
+              env=dict(DLT_A='1', DLT_B='2 3', OTHER='4'))
+    eq(r.out, '1,2 3,,1\n', 'SendEnv')
+    r = t.run('exec', 'bare', '--', 'sh', '-c', 'echo "<$FROM_LOGIN>"')
+    eq(r.out, '<>\n', 'EnvProbe no')
+
+
+@test()
+def a_slow_login_does_not_delay_the_rest(t):
+    """a start-up file that hangs costs its limit once, and is told"""
+    t.write('h/.profile', 'sleep 3\nexport SLOWLY=yes\n')
+    t.run('server', 'start')
+    first = t.run('exec', 'local', '--', 'sh', '-c', 'echo $SLOWLY',
+                  timeout=40)
+    again = t.run('exec', 'local', '--', 'sh', '-c', 'echo $SLOWLY')
+    eq(again.out, 'yes\n', 'the snapshot')
+    ok(again.secs < 1 * SLOW, 'the second: %.2f s' % again.secs)
+    t.note('with a start-up file of 3 s: first exec %.2f s, second %.3f s' % (
+        first.secs, again.secs))
+
+
+@test()
 def refreshed_environment(t):
     """connect --refresh takes the snapshot anew"""
     t.write('h/.profile', 'export V=1\n')
