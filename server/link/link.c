@@ -49,6 +49,7 @@ struct link {
 	bool			 wanted, busy;
 	bool			 start;		/* kick: begin an attempt */
 	bool			 tell;		/* kick: call state */
+	bool			 held;		/* only a user can go on */
 	bool			 parting;	/* last words are on their way */
 	char			*last;		/* why the last try failed */
 	enum link_state		 state;
@@ -134,7 +135,7 @@ schedule(struct link *l)
 	struct timeval tv;
 	uint64_t ms;
 
-	if (!l->wanted)
+	if (!l->wanted || l->held)
 		return;
 	ms = retry_delay(&l->retry, capped(l));
 	tv = tv_of(ms);
@@ -163,6 +164,18 @@ drop(struct link *l)
 	l->ping_at = l->dead_at = 0;
 }
 
+/*
+ * What trying again in the background cannot cure, and what a far side may
+ * answer with a ban of the user's address.
+ */
+static bool
+needs_user(const char *why)
+{
+	return strstr(why, "Permission denied (") != NULL ||
+	    strstr(why, "Host key verification failed") != NULL ||
+	    strstr(why, "Too many authentication failures") != NULL;
+}
+
 /* An attempt came to nothing. */
 static void
 failed(struct link *l, const char *why)
@@ -182,6 +195,7 @@ failed(struct link *l, const char *why)
 		wake(l);
 		return;
 	}
+	l->held = needs_user(why);
 	note(l, LINK_FAILED, xstrdup(why));
 	schedule(l);
 	tell(l);
@@ -313,7 +327,7 @@ on_retry(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (!l->wanted)
+	if (!l->wanted || l->held)
 		return;
 	l->may_prompt = false;
 	begin(l);
@@ -767,6 +781,7 @@ link_connect(struct link *l, char *const *env, bool may_prompt)
 	}
 	l->may_prompt = may_prompt;
 	l->start = true;
+	l->held = false;
 	retry_clear(&l->retry);
 	note(l, LINK_CONNECTING, xstrdup("connecting"));
 	wake(l);
@@ -884,7 +899,7 @@ link_pid(const struct link *l)
 bool
 link_retrying(const struct link *l)
 {
-	return l->wanted && l->state != LINK_UP;
+	return l->wanted && !l->held && l->state != LINK_UP;
 }
 
 void

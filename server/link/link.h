@@ -54,7 +54,8 @@ void	 link_free(struct link *);	/* lets go without BYE; NULL is fine */
  * link_retarget()). */
 void	 link_connect(struct link *, char *const *env, bool may_prompt);
 void	 link_retarget(struct link *, const struct target *);
-/* Keep trying in the background with back-off while wanted. */
+/* Keep trying in the background with back-off while wanted; but not when the
+ * authentication or the host key failed: that waits for link_connect(). */
 void	 link_want(struct link *, bool);
 /* BYE and down; no retry. Shells stay. */
 void	 link_disconnect(struct link *);
@@ -64,7 +65,8 @@ void	 link_busy(struct link *, bool);
 enum link_state link_state(const struct link *);
 const char *link_text(const struct link *);	/* last error or phase */
 uint64_t link_since_ms(const struct link *);	/* clock_ms() of the last change */
-uint64_t link_silent_ms(const struct link *);	/* since the last byte, while up */
+/* How long a question of ours is unanswered, while up; 0: all is well. */
+uint64_t link_silent_ms(const struct link *);
 uint64_t link_rtt_us(const struct link *);	/* 0: not known */
 const struct msg_hello *link_agent(const struct link *); /* NULL unless up */
 size_t	 link_queued(const struct link *);	/* bytes not yet written, 0 unless up */

@@ -147,9 +147,10 @@ static void
 make(void)
 {
 	struct link_setup s = { .base = base, .place = place,
-	    .server_id = "server id 1 ....", .role = ROLE_SERVER,
-	    .cb = &callbacks, .arg = top };
+	    .role = ROLE_SERVER, .cb = &callbacks, .arg = top };
 
+	/* Each a server of its own: an agent keeps one link to a server. */
+	random_bytes(s.server_id, sizeof s.server_id);
 	link_free(link_);
 	link_ = link_new(&s, &target);
 	ups = downs = fails = readies = prompts = 0;
@@ -399,6 +400,7 @@ START_TEST(foreign_machine_wants_a_binary_and_gets_it)
 	link_connect(link_, environ, false);
 	await(ups == 1);
 	link_disconnect(link_);
+	free(target.binary);
 	/* by directory, from cold */
 	sh("rm -r %s/far/c; cp /proc/%d/exe %s/bin/dlmux-plan9-mips", top,
 	    (int)getpid(), top);
@@ -407,6 +409,7 @@ START_TEST(foreign_machine_wants_a_binary_and_gets_it)
 	make();
 	link_connect(link_, environ, false);
 	await(ups == 1);
+	free(target.binary_dir);
 }
 END_TEST
 
@@ -812,14 +815,22 @@ START_TEST(failed_authentication_is_told_as_ssh_says_it)
 	await(fails == 1);
 	ck_assert_msg(strstr(last_text, "Permission denied (") != NULL, "%s",
 	    last_text);
+	/* and not tried again by itself, which some hosts answer with a ban */
+	link_want(link_, true);
+	ck_assert(!link_retrying(link_));
+	idle(1500);
+	ck_assert_int_eq(fails, 1);
+	link_connect(link_, environ, false);
+	ck_assert(link_retrying(link_));
+	await(fails == 2);
 }
 END_TEST
 
 int
 main(int argc, char **argv)
 {
-	Suite *s = suite_create("link");
-	TCase *t = tcase_create("link");
+	Suite *s;
+	TCase *t;
 	SRunner *sr;
 	int failed;
 
@@ -828,6 +839,8 @@ main(int argc, char **argv)
 	if (argc > 1 && getenv("DLMUX_ASKPASS") != NULL)
 		return askpass_main(argv[1]);
 	signal(SIGPIPE, SIG_IGN);
+	s = suite_create("link");
+	t = tcase_create("link");
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, local_agent_is_started_and_found_again);
@@ -838,16 +851,20 @@ main(int argc, char **argv)
 	tcase_add_test(t, damaged_program_of_the_right_name_is_replaced);
 	tcase_add_loop_test(t, failures_are_told_in_their_own_words, 0,
 	    NFAILURES);
-	tcase_add_test(t, silent_far_side_is_given_up);
 	tcase_add_test(t, foreign_machine_wants_a_binary_and_gets_it);
 	tcase_add_test(t, lost_transport_comes_back_to_the_same_agent);
+#ifdef DLMUX_HOOKS
 	tcase_add_test(t, dead_peer_is_found_and_its_transport_killed);
 	tcase_add_test(t, peer_that_comes_back_in_time_is_kept);
+	tcase_add_test(t, silent_far_side_is_given_up);
+	tcase_add_test(t, question_reaches_the_user_and_the_answer_ssh);
+#else
+	printf("SKIP built without hooks: deadlines are a minute\n");
+#endif
 	tcase_add_test(t,
 	    transport_that_ignores_term_is_killed_with_its_group);
 	tcase_add_test(t, failed_tries_are_capped_and_remembered);
 	tcase_add_test(t, back_off_grows_with_jitter_to_its_ceiling);
-	tcase_add_test(t, question_reaches_the_user_and_the_answer_ssh);
 	tcase_add_test(t, refused_question_fails_the_try);
 	tcase_add_test(t, background_never_asks);
 	tcase_add_test(t, user_who_comes_during_a_background_try_is_asked);
