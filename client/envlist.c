@@ -2,11 +2,11 @@
 /*
  * TERM, LANG, SendEnv, -e; later ones win. See envlist.h.
  */
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../server/base/mem.h"
+#include "../server/base/sendenv.h"
 #include "envlist.h"
 
 extern char **environ;
@@ -27,28 +27,12 @@ list_add(struct list *l, const char *s)
 	l->v[l->n] = NULL;
 }
 
-static bool
-env_wanted(const char *entry, char *const *patterns)
-{
-	const char *eq = strchr(entry, '=');
-	char *name;
-	bool found = false;
-
-	if (eq == NULL || eq == entry)
-		return false;
-	name = xstrndup(entry, (size_t)(eq - entry));
-	for (; *patterns != NULL && !found; patterns++)
-		found = fnmatch(*patterns, name, 0) == 0;
-	free(name);
-	return found;
-}
-
 char **
 envlist_make(const struct msg_link *link, bool terminal, char *const *extra)
 {
 	struct list l = { NULL, 0, 0 };
 	const char *lang;
-	char *s;
+	char *s, **sent;
 	size_t i;
 
 	if (terminal) {
@@ -60,10 +44,10 @@ envlist_make(const struct msg_link *link, bool terminal, char *const *extra)
 		list_add(&l, s);
 		free(s);
 	}
-	if (link != NULL && link->send_env != NULL)
-		for (i = 0; environ[i] != NULL; i++)
-			if (env_wanted(environ[i], link->send_env))
-				list_add(&l, environ[i]);
+	sent = sendenv_pick(environ, link != NULL ? link->send_env : NULL);
+	for (i = 0; sent[i] != NULL; i++)
+		list_add(&l, sent[i]);
+	strv_free(sent);
 	for (i = 0; extra != NULL && extra[i] != NULL; i++)
 		list_add(&l, extra[i]);
 	if (l.v == NULL)

@@ -104,7 +104,7 @@ exec_want_input(struct exec *e)
 
 	/* Over a terminal, Ctrl-C Ctrl-C must be seen while the link is away. */
 	if (e->tty.raw && !e->over && e->in_ev != NULL &&
-	    opchan_room(e->op) > 0)
+	    opchan_room(e->op) > 0 && !prompter_asking(e->prompter))
 		want = true;
 	if (want == e->in_on)
 		return;
@@ -422,9 +422,10 @@ exec_message(struct connect *c, uint8_t type, uint32_t channel,
 	struct exec *e = arg;
 
 	(void)c;
-	if (type == F_PROMPT)
+	if (type == F_PROMPT) {
 		prompter_ask(e->prompter, channel, p, n);
-	else
+		exec_want_input(e);	/* what is typed now is the answer */
+	} else
 		(void)opchan_message(e->op, type, channel, p, n);
 }
 

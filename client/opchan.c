@@ -528,8 +528,7 @@ opchan_down(struct opchan *o)
 	o->channel = 0;
 	if (o->state != OP_OVER)
 		o->state = OP_IDLE;
-	/* A prompt is for the first connection; coming back is background. */
-	o->use_flags &= ~(USE_MAY_PROMPT | USE_REFRESH);
+	o->use_flags &= ~USE_REFRESH;
 }
 
 size_t

@@ -257,23 +257,21 @@ attach_fresh_name(struct workspace *w, unsigned int skip)
 static char **
 attach_env(const struct attachment *a, const char *shell)
 {
-	char **env, *const *from = a->want.env;
-	size_t i, n = from != NULL ? strv_len(from) : 0;
-	bool has = false;
+	const struct chan *ch = sclient_chan(a->client, a->channel);
+	char *const *from = a->want.env, *const *sent = NULL;
+	size_t i, n = 0;
+	char **env;
 
-	env = xcalloc(n + 2, sizeof *env);
-	for (i = 0; i < n; i++) {
-		env[i] = xstrdup(from[i]);
-		if (strncmp(env[i], "DLMUX=", 6) == 0)
-			has = true;
-	}
-	if (!has || (a->want.flags & ATTACH_FRESH)) {
-		for (i = 0; i < n; i++)
-			if (strncmp(env[i], "DLMUX=", 6) == 0)
-				break;
-		free(env[i]);
-		env[i] = xasprintf("DLMUX=%s:%s", a->ws->name, shell);
-	}
+	if (ch != NULL)
+		sent = ch->sent_env;
+	env = xcalloc((from != NULL ? strv_len(from) : 0) +
+	    (sent != NULL ? strv_len(sent) : 0) + 2, sizeof *env);
+	/* Later ones win: what is meant for this shell before SendEnv. */
+	for (i = 0; sent != NULL && sent[i] != NULL; i++)
+		env[n++] = xstrdup(sent[i]);
+	for (i = 0; from != NULL && from[i] != NULL; i++)
+		env[n++] = xstrdup(from[i]);
+	env[n] = xasprintf("DLMUX=%s:%s", a->ws->name, shell);
 	return env;
 }
 

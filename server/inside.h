@@ -285,6 +285,8 @@ struct chan {
 	uint32_t		 number;
 	struct workspace	*ws;		/* NULL: USE failed */
 	uint8_t			 flags;		/* USE_* */
+	char			**sent_env;	/* what SendEnv names of the client's,
+						 * for a shell that ATTACH makes */
 	struct relay		*relay;		/* of its operation, or NULL */
 };
 

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sendenv.h"
 #include "inside.h"
 
 #define HELLO_MAX	65536
@@ -171,6 +172,7 @@ sclient_let_go(struct sclient *c)
 		if (ch->ws != NULL)
 			workspace_chan_gone(ch->ws, ch);
 		TAILQ_REMOVE(&c->chans, ch, entry);
+		strv_free(ch->sent_env);
 		free(ch);
 	}
 	c->nchans = 0;
@@ -536,6 +538,8 @@ on_use(struct sclient *c, uint8_t type, uint32_t channel,
 		workspace_connect(w, m.env, (m.flags & USE_MAY_PROMPT) != 0);
 	/* Only now one of those who are told of changes: once is enough. */
 	ch->ws = w;
+	strv_free(ch->sent_env);
+	ch->sent_env = sendenv_pick(m.env, w->send_env);
 	TAILQ_INSERT_TAIL(&w->chans, ch, ws_entry);
 	workspace_tell(w, ch);
 	workspace_changed(w);
