@@ -120,9 +120,9 @@ static void
 on_failed(struct connect *c, const char *why, void *arg)
 {
 	(void)c;
-	(void)why;
 	(void)arg;
 	seen.failed = true;
+	snprintf(seen.text, sizeof seen.text, "%s", why);
 }
 
 static const struct connect_cb client_cb = {
@@ -623,6 +623,82 @@ START_TEST(taken_keys_that_the_new_server_does_not_report_are_not_lost_sight_of)
 }
 END_TEST
 
+static void
+tell_hello(uint16_t min, uint16_t max)
+{
+	char *none[] = { NULL };
+	struct msg_hello h;
+	struct buf b;
+
+	memset(&h, 0, sizeof h);
+	h.proto_min = min;
+	h.proto_max = max;
+	h.role = ROLE_SERVER;
+	h.pid = 77;
+	h.version = (char *)"9.1";
+	h.host = h.machine = (char *)"";
+	h.features = none;
+	buf_init(&b, 4096);
+	msg_hello_put(&b, &h);
+	conn_send_buf(server, CONN_CONTROL, F_HELLO, 0, &b);
+	buf_free(&b);
+}
+
+START_TEST(a_server_of_another_version_is_told_in_words)
+{
+	start(OP_EXEC);
+	tell_hello(PROTO_MAX + 1, PROTO_MAX + 2);
+	quiet();
+	ck_assert(seen.failed);
+	ck_assert_ptr_nonnull(strstr(seen.text, "pid 77, version 9.1"));
+	ck_assert_ptr_nonnull(strstr(seen.text, "server restart"));
+}
+END_TEST
+
+START_TEST(a_newer_server_that_still_speaks_ours_is_fine)
+{
+	uint32_t c = start(OP_EXEC);
+
+	tell_hello(PROTO_MIN, PROTO_MAX + 5);
+	tell_link(c, LINK_UP, agent_a, false);
+	want(F_OPEN);
+	ck_assert(!seen.failed);
+	ck_assert_str_eq(connect_hello(client)->version, "9.1");
+}
+END_TEST
+
+START_TEST(a_server_that_was_stopped_is_not_started_again)
+{
+	struct buf b;
+
+	start(OP_EXEC);
+	buf_init(&b, 64);
+	buf_str(&b, "stop");
+	conn_send_buf(server, CONN_CONTROL, F_BYE, 0, &b);
+	buf_free(&b);
+	want(F_BYE);
+	quiet();
+	ck_assert(seen.failed);
+	ck_assert_str_eq(seen.text, "the server was stopped");
+	ck_assert_int_eq(seen.ups, 1);
+}
+END_TEST
+
+START_TEST(a_server_that_restarts_is_found_again)
+{
+	struct buf b;
+
+	start(OP_EXEC);
+	buf_init(&b, 64);
+	buf_str(&b, "restart");
+	conn_send_buf(server, CONN_CONTROL, F_BYE, 0, &b);
+	buf_free(&b);
+	want(F_BYE);
+	server_dies();
+	ck_assert(!seen.failed);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -649,6 +725,10 @@ main(void)
 	tcase_add_test(t, keys_are_done_when_all_are_taken);
 	tcase_add_test(t,
 	    taken_keys_that_the_new_server_does_not_report_are_not_lost_sight_of);
+	tcase_add_test(t, a_server_of_another_version_is_told_in_words);
+	tcase_add_test(t, a_newer_server_that_still_speaks_ours_is_fine);
+	tcase_add_test(t, a_server_that_was_stopped_is_not_started_again);
+	tcase_add_test(t, a_server_that_restarts_is_found_again);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
