@@ -503,6 +503,7 @@ shell_exited(struct shell *sh, int status)
 {
 	struct agent *a = sh->agent;
 	struct shell *old;
+	struct buf b;
 	size_t got = 0;
 
 	sh->proc = NULL;
@@ -516,6 +517,12 @@ shell_exited(struct shell *sh, int status)
 	shell_close(sh);
 	input_shell_ended(a, sh->uid);
 	if (sh->dying) {
+		/* Who shows it or waits for it is told how it ended, though the
+		 * rest of its output does not come any more. */
+		buf_init(&b, 1u << 20);
+		shell_put(sh, &b);
+		peer_tell_all(a, F_SHELL, sh->id, &b);
+		buf_free(&b);
 		shell_dismiss(sh, "killed");
 		return;
 	}
