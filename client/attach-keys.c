@@ -159,7 +159,8 @@ attached_command(struct attached *a, int key)
 		attached_detach(a);
 		break;
 	case 'c':
-		attached_move(a, ATTACH_FRESH);
+		if (!a->read_only)
+			attached_move(a, ATTACH_FRESH);
 		break;
 	case 'n':
 		attached_move(a, ATTACH_NEXT);

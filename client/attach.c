@@ -147,7 +147,7 @@ attached_ask(struct attached *a, int flags)
 {
 	struct msg_attach m;
 	struct buf b, caps;
-	char *none[] = { NULL }, *instance = NULL, *mine[2] = { NULL, NULL };
+	char *none[] = { NULL };
 
 	memset(&m, 0, sizeof m);
 	buf_init(&caps, WIRE_CAPS_MAX);
@@ -164,12 +164,8 @@ attached_ask(struct attached *a, int flags)
 	m.shell = a->shell;
 	m.caps = caps.data;
 	m.caps_len = caps.len;
-	/* A shell on this machine finds this instance again. */
-	if (getenv("DLMUX_INSTANCE") != NULL &&
-	    strcmp(a->workspace, "local") == 0)
-		mine[0] = instance = xasprintf("DLMUX_INSTANCE=%s",
-		    getenv("DLMUX_INSTANCE"));
-	m.env = envlist_make(NULL, true, mine);
+	/* SendEnv's part the server adds: it knows the patterns. */
+	m.env = envlist_make(a->workspace, NULL, true, NULL);
 	m.argv = (flags & ATTACH_CREATE) && a->args->rest != NULL ?
 	    a->args->rest : none;
 	buf_init(&b, OPEN_MAX_BYTES);
@@ -184,7 +180,6 @@ attached_ask(struct attached *a, int flags)
 	buf_free(&b);
 	buf_free(&caps);
 	strv_free(m.env);
-	free(instance);
 }
 
 void
@@ -272,7 +267,8 @@ attached_up(struct connect *c, void *arg)
 			opchan_up(t->op);
 		return;
 	}
-	attached_ask(a, ATTACH_CREATE |
+	/* To look at what is not there makes no sense. */
+	attached_ask(a, (a->read_only ? 0 : ATTACH_CREATE) |
 	    (args_has(a->args, "d") ? ATTACH_OTHERS : 0));
 }
 

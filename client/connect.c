@@ -507,19 +507,46 @@ connect_send(struct connect *c, enum conn_class class, uint8_t type,
 		buf_reset(b);
 }
 
+/* What a transport could need is in small variables; a giant one (an exported
+ * function, a list of a thousand paths) must not keep everybody out. */
+#define USE_SMALL	1024
+
+static char **
+small_environment(void)
+{
+	char **env;
+	size_t i, n = 0;
+
+	for (i = 0; environ[i] != NULL; i++)
+		;
+	env = xcalloc(i + 1, sizeof *env);
+	for (i = 0; environ[i] != NULL; i++)
+		if (strlen(environ[i]) < USE_SMALL && n < USE_ENV_STRINGS / 2)
+			env[n++] = environ[i];
+	return env;
+}
+
 void
 connect_use(struct connect *c, uint32_t channel, const char *workspace,
     int flags)
 {
 	struct msg_use u;
 	struct buf b;
+	char **env = NULL;
 
 	u.flags = (uint8_t)flags;
 	u.workspace = (char *)(uintptr_t)workspace;
 	u.env = environ;
 	buf_init(&b, OPEN_MAX_BYTES);
 	msg_use_put(&b, &u);
-	if (buf_ok(&b))
-		connect_send(c, CONN_CONTROL, F_USE, channel, &b);
+	/* It goes on to the agent (HANDOFF_ENV_MAX). */
+	if (!buf_ok(&b) || b.len > HANDOFF_ENV_MAX / 2 ||
+	    strv_len(environ) > USE_ENV_STRINGS) {
+		buf_reset(&b);
+		u.env = env = small_environment();
+		msg_use_put(&b, &u);
+	}
+	connect_send(c, CONN_CONTROL, F_USE, channel, &b);
 	buf_free(&b);
+	free(env);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../server/base/buf.h"
 #include "../server/base/mem.h"
 #include "../server/base/sendenv.h"
 #include "envlist.h"
@@ -27,24 +28,35 @@ list_add(struct list *l, const char *s)
 	l->v[l->n] = NULL;
 }
 
+static void
+list_variable(struct list *l, const char *name)
+{
+	const char *v = getenv(name);
+	char *s;
+
+	if (v == NULL || v[0] == '\0')
+		return;
+	s = xasprintf("%s=%s", name, v);
+	list_add(l, s);
+	free(s);
+}
+
 char **
-envlist_make(const struct msg_link *link, bool terminal, char *const *extra)
+envlist_make(const char *workspace, char *const *patterns, bool terminal,
+    char *const *extra)
 {
 	struct list l = { NULL, 0, 0 };
-	const char *lang;
-	char *s, **sent;
+	char **sent;
 	size_t i;
 
 	if (terminal) {
 		list_add(&l, "TERM=xterm-256color");
 		list_add(&l, "COLORTERM=truecolor");
 	}
-	if ((lang = getenv("LANG")) != NULL && lang[0] != '\0') {
-		s = xasprintf("LANG=%s", lang);
-		list_add(&l, s);
-		free(s);
-	}
-	sent = sendenv_pick(environ, link != NULL ? link->send_env : NULL);
+	list_variable(&l, "LANG");
+	if (strcmp(workspace, "local") == 0)
+		list_variable(&l, "DLMUX_INSTANCE");
+	sent = sendenv_pick(environ, patterns);
 	for (i = 0; sent[i] != NULL; i++)
 		list_add(&l, sent[i]);
 	strv_free(sent);

@@ -3,11 +3,15 @@
 #ifndef DLMUX_ENVLIST_H
 #define DLMUX_ENVLIST_H
 
-#include "../server/wire/msg.h"
+#include <stdbool.h>
 
-/* LANG, what SendEnv names (link may be NULL), then extra; with terminal also
- * TERM and COLORTERM in front. NULL-ended, strv_free(). */
-char	**envlist_make(const struct msg_link *, bool terminal,
-	    char *const *extra);
+/*
+ * LANG, what SendEnv's patterns name (may be NULL), then extra; with terminal
+ * also TERM and COLORTERM in front. On this machine (workspace "local") also
+ * the instance, so that a dlmux inside finds it again. NULL-ended,
+ * strv_free().
+ */
+char	**envlist_make(const char *workspace, char *const *patterns,
+	    bool terminal, char *const *extra);
 
 #endif

@@ -243,7 +243,7 @@ exec_opening(struct opchan *op, const struct msg_link *l, struct msg_open *m,
 
 	(void)op;
 	strv_free(m->env);
-	m->env = envlist_make(l, e->pty, e->env);
+	m->env = envlist_make(l->workspace, l->send_env, e->pty, e->env);
 	return true;
 }
 

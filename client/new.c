@@ -63,7 +63,7 @@ making_opening(struct opchan *op, const struct msg_link *l,
 	 * there. */
 	mine[0] = xasprintf("DLMUX=%s:", l->workspace);
 	strv_free(open->env);
-	open->env = envlist_make(l, true, mine);
+	open->env = envlist_make(l->workspace, l->send_env, true, mine);
 	free(mine[0]);
 	return true;
 }
