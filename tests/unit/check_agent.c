@@ -790,19 +790,24 @@ END_TEST
 START_TEST(an_agent_with_nothing_to_do_goes)
 {
 	struct tlink *l;
+	struct top op;
 	uint64_t until;
+	int status;
 
 	setenv("DLMUX_AGENT_IDLE_MS", "200", 1);
 	l = tlink_open("server", 1);
 	turn(600);
 	ck_assert(!l->closed);
+	exec_sh(&op, l, 1, "echo some; exit 3");
+	top_clear(&op);
 	tlink_cut(l);
 	until = clock_ms() + WAIT_MS;
-	/* It is our child. */
-	while (waitpid(agent_pid, NULL, WNOHANG) == 0) {
+	/* It is our child, and nothing of it leaked. */
+	while (waitpid(agent_pid, &status, WNOHANG) == 0) {
 		ck_assert_msg(clock_ms() < until, "it stays");
 		turn(20);
 	}
+	ck_assert_int_eq(status, 0);
 	ck_assert_int_eq(access(home_place->agent_sock, F_OK), -1);
 	agent_pid = 0;
 	/* ... and the next who comes starts another. */
