@@ -69,7 +69,8 @@ uint64_t link_since_ms(const struct link *);	/* clock_ms() of the last change */
 uint64_t link_silent_ms(const struct link *);
 uint64_t link_rtt_us(const struct link *);	/* 0: not known */
 const struct msg_hello *link_agent(const struct link *); /* NULL unless up */
-size_t	 link_queued(const struct link *);	/* bytes not yet written, 0 unless up */
+/* Bytes not yet written; 0 unless up. */
+size_t	 link_queued(const struct link *);
 pid_t	 link_pid(const struct link *);		/* transport's, 0 if none */
 bool	 link_retrying(const struct link *);
 
