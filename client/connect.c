@@ -51,6 +51,35 @@ struct connect {
 
 static void	 connect_try(struct connect *, bool);
 
+/*
+ * What a transport could need is in small variables; giant ones (an exported
+ * function, a list of a thousand paths) must not keep anybody out further on,
+ * where an environment has a limit (HANDOFF_ENV_MAX). NULL if ours is small
+ * enough; else free() it.
+ */
+#define USE_SMALL	1024
+
+static char **
+small_environment(void)
+{
+	char **env;
+	size_t i, n = 0, len = 0;
+
+	for (i = 0; environ[i] != NULL; i++)
+		len += strlen(environ[i]) + 1;
+	if (len <= HANDOFF_ENV_MAX / 2 && i <= USE_ENV_STRINGS)
+		return NULL;
+	env = xcalloc(i + 1, sizeof *env);
+	for (i = 0, len = 0; environ[i] != NULL; i++) {
+		if (strlen(environ[i]) >= USE_SMALL)
+			continue;
+		len += strlen(environ[i]) + 1;
+		if (len <= HANDOFF_ENV_MAX / 2 && n < USE_ENV_STRINGS)
+			env[n++] = environ[i];
+	}
+	return env;
+}
+
 static void
 connect_fail(struct connect *c, const char *why)
 {
@@ -301,7 +330,7 @@ connect_ready(evutil_socket_t fd, short what, void *arg)
 
 /* In the grandchild: become the server, away from this terminal. */
 static void __attribute__((noreturn))
-connect_exec(int ready)
+connect_exec(int ready, char **env)
 {
 	static const char exe[] = "/proc/self/exe";
 	char *argv[] = { (char *)(uintptr_t)"dlmux",
@@ -327,7 +356,7 @@ connect_exec(int ready)
 	}
 	fd_close_from(4);
 	(void)chdir("/");
-	execv(exe, argv);
+	execve(exe, argv, env != NULL ? env : environ);
 	(void)snprintf(text, sizeof text, "cannot run %s: %s\n", exe,
 	    strerror(errno));
 	(void)fd_write_all(ready, text, strlen(text));
@@ -337,7 +366,7 @@ connect_exec(int ready)
 static void
 connect_start(struct connect *c)
 {
-	char *why;
+	char *why, **env = small_environment();
 	pid_t pid;
 	int p[2];
 
@@ -355,7 +384,7 @@ connect_start(struct connect *c)
 		(void)setsid();
 		if ((pid = fork()) != 0)
 			_exit(pid == -1);
-		connect_exec(p[1]);
+		connect_exec(p[1], env);
 	}
 	close(p[1]);
 	while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
@@ -366,8 +395,10 @@ connect_start(struct connect *c)
 	    connect_ready, c);
 	event_add(c->ready_ev, NULL);
 	connect_later(c, CONNECT_SERVER_MS);
+	free(env);
 	return;
 bad:
+	free(env);
 	why = xasprintf("cannot start the server: %s", strerror(errno));
 	connect_fail(c, why);
 	free(why);
@@ -507,45 +538,19 @@ connect_send(struct connect *c, enum conn_class class, uint8_t type,
 		buf_reset(b);
 }
 
-/* What a transport could need is in small variables; a giant one (an exported
- * function, a list of a thousand paths) must not keep everybody out. */
-#define USE_SMALL	1024
-
-static char **
-small_environment(void)
-{
-	char **env;
-	size_t i, n = 0;
-
-	for (i = 0; environ[i] != NULL; i++)
-		;
-	env = xcalloc(i + 1, sizeof *env);
-	for (i = 0; environ[i] != NULL; i++)
-		if (strlen(environ[i]) < USE_SMALL && n < USE_ENV_STRINGS / 2)
-			env[n++] = environ[i];
-	return env;
-}
-
 void
 connect_use(struct connect *c, uint32_t channel, const char *workspace,
     int flags)
 {
 	struct msg_use u;
 	struct buf b;
-	char **env = NULL;
+	char **env = small_environment();
 
 	u.flags = (uint8_t)flags;
 	u.workspace = (char *)(uintptr_t)workspace;
-	u.env = environ;
+	u.env = env != NULL ? env : environ;
 	buf_init(&b, OPEN_MAX_BYTES);
 	msg_use_put(&b, &u);
-	/* It goes on to the agent (HANDOFF_ENV_MAX). */
-	if (!buf_ok(&b) || b.len > HANDOFF_ENV_MAX / 2 ||
-	    strv_len(environ) > USE_ENV_STRINGS) {
-		buf_reset(&b);
-		u.env = env = small_environment();
-		msg_use_put(&b, &u);
-	}
 	connect_send(c, CONN_CONTROL, F_USE, channel, &b);
 	buf_free(&b);
 	free(env);
