@@ -57,9 +57,10 @@ void	 grid_free(struct grid *);
 /* Both pages blank, no history, tables empty; the counters go on. */
 void	 grid_reset(struct grid *);
 
-struct row *grid_row(struct grid *, int y);		/* of the current page */
+struct row *grid_row(struct grid *, int y);	/* of the current page */
 struct row *grid_page_row(const struct grid *, int page, int y);
-const struct row *grid_history(const struct grid *, size_t back); /* 0 newest */
+/* 0 is the newest; a row without cells if there is none. */
+const struct row *grid_history(const struct grid *, size_t back);
 void	 grid_touch(struct grid *, struct row *);	/* a new serial */
 
 /* The index of a pen for cells; 0 if all have been given out. */

@@ -77,6 +77,10 @@ grid_row(struct grid *g, int y)
 const struct row *
 grid_history(const struct grid *g, size_t back)
 {
+	static const struct row none;
+
+	if (back >= g->hist_len)
+		return &none;
 	return &g->hist[(g->hist_head + g->hist_len - 1 - back) % g->hist_cap];
 }
 
