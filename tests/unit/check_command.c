@@ -47,8 +47,11 @@ END_TEST
 
 START_TEST(letters_cluster_and_the_last_takes_a_value)
 {
-	ck_assert_int_eq(parse("exec", W("-ntC/tmp", "-e", "A=1", "-eB",
-	    "local", "--", "ls", "-l", "--", "-n")), 0);
+	/* The words must outlive the assertion's own block. */
+	int r = parse("exec", W("-ntC/tmp", "-e", "A=1", "-eB",
+	    "local", "--", "ls", "-l", "--", "-n"));
+
+	ck_assert_int_eq(r, 0);
 	ck_assert(args_has(&args, "n"));
 	ck_assert(args_has(&args, "t"));
 	ck_assert_str_eq(args_value(&args, "C"), "/tmp");

@@ -10,6 +10,10 @@ shift
 out=$b/unit-out
 rm -rf "$out"
 mkdir -p "$out" build/results
+case $b in
+*asan*)	DLMUX_UNIT_TIMEOUT=${DLMUX_UNIT_TIMEOUT:-400} ;;
+esac
+export DLMUX_UNIT_TIMEOUT
 DLMUX_CORPUS=${DLMUX_CORPUS:-../shared/corpus}
 [ -d "$DLMUX_CORPUS" ] && DLMUX_CORPUS=$(cd "$DLMUX_CORPUS" && pwd)
 export DLMUX_CORPUS
