@@ -176,7 +176,7 @@ struct sshell {
 	char			*lost_why;
 	struct mirror		*mirror;	/* NULL: nothing to show */
 	struct attachments	 atts;		/* that show it */
-	unsigned int		 natts;
+	unsigned int		 natts, nwaits;
 };
 
 struct sshell *sshell_new(struct workspace *, uint64_t uid, const char *name);
@@ -246,7 +246,7 @@ void	 mirror_free(struct mirror *);
 /* The link is up and told the shell: watch it from where we are. */
 void	 mirror_watch(struct mirror *);
 void	 mirror_link_down(struct mirror *);
-/* Level 2 while somebody looks. */
+/* Level 2 while somebody looks, or waits: nothing may be skipped then. */
 void	 mirror_looked_at(struct mirror *);
 void	 mirror_message(struct mirror *, uint8_t type, const uint8_t *, size_t);
 void	 mirror_settle(struct mirror *);
@@ -400,7 +400,7 @@ struct sshell *request_shell(struct request *, bool *pending, enum refusal *,
 	    char **cause);
 
 bool	 wait_start(struct request *, const struct msg_wait *, char **cause);
-void	 wait_free(struct wait *);
+void	 wait_free(struct request *);
 /* True: answered, the request may be freed. */
 bool	 wait_try(struct request *);
 void	 wait_mark(struct sshell *, const struct mark *);

@@ -126,6 +126,12 @@ mirror_send_watch(struct mirror *m)
 	m->told = from;
 }
 
+static uint8_t
+mirror_level(const struct mirror *m)
+{
+	return m->shell->natts + m->shell->nwaits > 0 ? 2 : 1;
+}
+
 void
 mirror_watch(struct mirror *m)
 {
@@ -134,7 +140,7 @@ mirror_watch(struct mirror *m)
 	if (sh->id == 0 || m->broken)
 		return;
 	m->watching = true;
-	m->level = sh->natts > 0 ? 2 : 1;
+	m->level = mirror_level(m);
 	m->sync_to = sh->end;
 	if (!m->begun) {
 		/* All of it was seen by somebody before. */
@@ -146,7 +152,7 @@ mirror_watch(struct mirror *m)
 void
 mirror_looked_at(struct mirror *m)
 {
-	uint8_t level = m->shell->natts > 0 ? 2 : 1;
+	uint8_t level = mirror_level(m);
 
 	if (!m->watching || m->level == level)
 		return;

@@ -29,7 +29,7 @@ request_free(struct request *r)
 	r->client->nrequests--;
 	if (r->deadline_ev != NULL)
 		event_free(r->deadline_ev);
-	wait_free(r->wait);
+	wait_free(r);
 	strv_free(r->keys);
 	free(r->endings);
 	buf_free(&r->missed);

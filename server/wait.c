@@ -159,16 +159,25 @@ wait_start(struct request *r, const struct msg_wait *m, char **cause)
 }
 
 void
-wait_free(struct wait *w)
+wait_free(struct request *r)
 {
+	struct wait *w = r->wait;
+	struct sshell *sh;
+
 	if (w == NULL)
 		return;
+	if (w->bound && (sh = sshell_by_uid(r->ws, r->uid)) != NULL) {
+		sh->nwaits--;
+		if (sh->mirror != NULL)
+			mirror_looked_at(sh->mirror);
+	}
 	if (w->compiled)
 		regfree(&w->regex);
 	if (w->idle_ev != NULL)
 		event_free(w->idle_ev);
 	free(w->found);
 	free(w);
+	r->wait = NULL;
 }
 
 /* --- text ----------------------------------------------------------------- */
@@ -355,12 +364,16 @@ wait_quiet(struct request *r, const struct sshell *sh)
 }
 
 static void
-wait_bind(struct request *r, const struct sshell *sh)
+wait_bind(struct request *r, struct sshell *sh)
 {
 	struct wait *w = r->wait;
 
-	w->bound = true;
-	r->uid = sh->uid;
+	if (!w->bound) {
+		w->bound = true;
+		r->uid = sh->uid;
+		sh->nwaits++;
+		mirror_looked_at(sh->mirror);
+	}
 	w->from_ms = clock_ms();
 	w->lines = screen_lines(sh->mirror->screen);
 	w->epoch = screen_epoch(sh->mirror->screen);
