@@ -74,6 +74,8 @@ home_make(void)
 	setenv("PS1", "$ ", 1);
 	/* One that a failed test leaves behind goes by itself. */
 	setenv("DLMUX_AGENT_IDLE_MS", "2000", 1);
+	/* This program would not know what to do as one. */
+	setenv("DLMUX_KEEPER", "no", 1);
 	unsetenv("ENV");
 	unsetenv("XDG_STATE_HOME");
 	unsetenv("XDG_CACHE_HOME");
