@@ -11,7 +11,6 @@
 #include <netinet/in.h>
 
 #include <errno.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -111,7 +110,6 @@ write_sshd(struct bench *b)
 static void
 write_ssh(struct bench *b)
 {
-	struct passwd *pw = getpwuid(getuid());
 	char *wrapper = xfmt("%s/bin/ssh", b->dir);
 	char *slow = xfmt("%s/ssh/slow", b->dir);
 
@@ -119,12 +117,12 @@ write_ssh(struct bench *b)
 	    "Host slow\n\tProxyCommand %s\n"
 	    "Host far\n\tProxyCommand %s --role relay %s/ssh/link -- %s -i -f "
 	    "%s/ssh/sshd_config -E %s/ssh/log.far\n"
-	    "Host *\n\tPort %d\n\tUser %s\n\tIdentityFile %s/ssh/id\n"
+	    "Host *\n\tPort %d\n\tIdentityFile %s/ssh/id\n"
 	    "\tIdentitiesOnly yes\n\tUserKnownHostsFile %s/ssh/known\n"
 	    "\tGlobalKnownHostsFile none\n\tHostKeyAlias bench\n"
 	    "\tStrictHostKeyChecking yes\n",
 	    slow, b->self, b->dir, b->sshd, b->dir, b->dir, b->port,
-	    pw != NULL ? pw->pw_name : "root", b->dir, b->dir);
+	    b->dir, b->dir);
 	file_write(slow, 0700, "#!/bin/sh\nflock %s/ssh/lock sleep 1.7\n"
 	    "exec %s -i -f %s/ssh/sshd_config -E %s/ssh/log.slow\n", b->dir,
 	    b->sshd, b->dir, b->dir);
@@ -273,7 +271,7 @@ far_forget(struct bench *b, enum host h, bool clean)
 
 	child_run(b, dl(b, "disconnect", far_workspace(h), NULL), NULL, NULL,
 	    10000);
-	n = place_agents(b, b->far_home, p, 8);
+	n = place_agents(b, b->far_home, NULL, p, 8);
 	for (i = 0; i < n; i++)
 		kill(p[i], SIGKILL);
 	sleep_ms(20);

@@ -9,12 +9,24 @@
 
 #include "bench.h"
 
-#define PROMPT	"BENCH-READY> "
+#define PROMPT	"BENCH-READY>"
+/* Shells of dlmux have the login environment, not their client's. */
+#define SHELL	"/usr/bin/env", "PS1=" PROMPT " ", "/bin/sh"
 
 struct inter {
-	char	**argv;
-	double	 flood_ms;
+	char		**argv;
+	const char	*workspace;	/* a new shell there each time */
+	double		 flood_ms;
 };
+
+static char **
+fresh_shell(struct bench *b, const char *workspace)
+{
+	static int number;
+	char *name = xfmt("%s:int%d", workspace, ++number);
+
+	return dl(b, "attach", name, "--", SHELL, NULL);
+}
 
 static double
 sample_interrupt(struct bench *b, const struct subject *s, char **cause)
@@ -22,12 +34,16 @@ sample_interrupt(struct bench *b, const struct subject *s, char **cause)
 	const struct inter *in = s->arg;
 	struct term *t = term_new(24, 80);
 	double at = -1, began;
+	char *screen;
 	size_t seen;
 
-	if (term_spawn(b, t, in->argv, cause) == -1)
+	if (term_spawn(b, t, in->workspace != NULL ? fresh_shell(b,
+	    in->workspace) : in->argv, cause) == -1)
 		goto out;
 	if (term_see(t, PROMPT, 0, 15000) < 0) {
-		*cause = xstr("no prompt");
+		screen = term_show(t);
+		*cause = xfmt("no prompt, but\n%s", screen);
+		free(screen);
 		goto out;
 	}
 	term_quiet(t, 200, 2000);
@@ -59,18 +75,18 @@ interrupt_here(struct bench *b, int rounds)
 	struct subject subs[3];
 	int n = 0;
 
-	in[n] = (struct inter){ words("/bin/sh", NULL), 500 };
+	in[n] = (struct inter){ words(SHELL, NULL), NULL, 500 };
 	subs[n] = (struct subject){ "direct", sample_interrupt, &in[n],
 	    in[n].argv, 0 };
 	n++;
-	in[n] = (struct inter){ dl(b, "attach", "local:int", "--", "/bin/sh",
-	    NULL), 500 };
+	in[n] = (struct inter){ fresh_shell(b, "local"), "local",
+	    500 };
 	subs[n] = (struct subject){ "dlmux", sample_interrupt, &in[n],
 	    in[n].argv, 0 };
 	n++;
 	if (peer_has(b, "tmux")) {
-		in[n] = (struct inter){ tmux(b, "new-session", "/bin/sh",
-		    NULL), 500 };
+		in[n] = (struct inter){ tmux(b, "new-session", SHELL, NULL),
+		    NULL, 500 };
 		subs[n] = (struct subject){ "tmux", sample_interrupt, &in[n],
 		    in[n].argv, 0 };
 		n++;
@@ -84,7 +100,6 @@ group_interrupt(struct bench *b)
 {
 	struct inter in[2];
 	struct subject subs[2];
-	char *name;
 
 	interrupt_here(b, bench_rounds(b, 10));
 	if (!far_start(b))
@@ -93,11 +108,10 @@ group_interrupt(struct bench *b)
 	far_rate(b, 1e6);
 	if (!dl_ok(b, "connect", far_workspace(HOST_FAR), NULL))
 		return;
-	name = xfmt("%s:int", far_workspace(HOST_FAR));
-	in[0] = (struct inter){ dl(b, "attach", name, "--", "/bin/sh", NULL),
-	    2000 };
-	in[1] = (struct inter){ far_ssh(b, "tty", HOST_FAR, "/bin/sh", NULL),
-	    2000 };
+	in[0] = (struct inter){ fresh_shell(b, far_workspace(HOST_FAR)),
+	    far_workspace(HOST_FAR), 2000 };
+	in[1] = (struct inter){ far_ssh(b, "tty", HOST_FAR, "env PS1='" PROMPT
+	    " ' /bin/sh", NULL), NULL, 2000 };
 	subs[0] = (struct subject){ "dlmux", sample_interrupt, &in[0],
 	    in[0].argv, 0 };
 	subs[1] = (struct subject){ "ssh -tt", sample_interrupt, &in[1],
@@ -108,5 +122,4 @@ group_interrupt(struct bench *b)
 	far_rate(b, 0);
 	child_run(b, dl(b, "kill", "-a", far_workspace(HOST_FAR), NULL), NULL,
 	    NULL, 10000);
-	free(name);
 }

@@ -114,10 +114,12 @@ static char *
 neighbour(struct bench *b, const char *name)
 {
 	char *path = xfmt("%s/yes.%s", b->dir, name);
+	char *text = NULL;
 	int i;
 
-	for (i = 0; i < 100 && file_count(path, "") == 0; i++)
+	for (i = 0; i < 100 && (text = file_read(path)) == NULL; i++)
 		sleep_ms(20);
+	free(text);
 	return path;
 }
 

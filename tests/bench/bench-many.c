@@ -10,6 +10,9 @@
 #include "bench.h"
 
 #define LONG	"1000000"
+/* Instances of their own: memory that others gave back is no measure. */
+#define MANY	"-L", "many"
+#define LINED	"-L", "lines"
 
 static pid_t
 tmux_pid(struct bench *b)
@@ -63,20 +66,20 @@ group_scrollback(struct bench *b)
 	struct output o;
 	int i;
 
-	dl_ok(b, "new", "local:first", "--", "/bin/cat", NULL);
-	server = place_server(b);
-	agent = place_agent(b);
+	dl_ok(b, LINED, "new", "local:first", "--", "/bin/cat", NULL);
+	server = place_server(b, "lines");
+	agent = place_agent(b, "lines");
 	s0 = process_private(server);
 	a0 = process_private(agent);
 	for (i = 0; i < LINE_SHELLS; i++) {
 		snprintf(name, sizeof name, "local:lines%d", i);
-		dl_ok(b, "new", name, "--", b->self, "--role", "lines",
+		dl_ok(b, LINED, "new", name, "--", b->self, "--role", "lines",
 		    "10000", "79", NULL);
-		dl_ok(b, "wait", name, "--text", "LINES-END", "--timeout",
+		dl_ok(b, LINED, "wait", name, "--text", "LINES-END", "--timeout",
 		    "20", NULL);
 	}
 	/* All of it must be there, not only paid for. */
-	child_run(b, dl(b, "capture", "-s", "-", "local:lines0", NULL), NULL,
+	child_run(b, dl(b, LINED, "capture", "-s", "-", "local:lines0", NULL), NULL,
 	    &o, 20000);
 	if (strstr(o.out, "00000100 ") == NULL)
 		bench_fail(b, "scrollback_bytes_per_line: the history is not "
@@ -89,7 +92,8 @@ group_scrollback(struct bench *b)
 	note(b, "scrollback_bytes_per_line", "agent", "dlmux", "bytes",
 	    (double)(process_private(agent) - a0) * 1024 / LINES /
 	    LINE_SHELLS);
-	dl_ok(b, "kill", "-a", "local", NULL);
+	dl_ok(b, LINED, "kill", "-a", "local", NULL);
+	dl_ok(b, LINED, "server", "stop", NULL);
 	if (!peer_has(b, "tmux"))
 		return;
 	run_ok(b, tmux(b, "new-session", "-d", "-s", "s", "/bin/cat", NULL));
@@ -118,7 +122,7 @@ shells_make(struct bench *b, int from, int to)
 
 	for (i = from; i < to; i++) {
 		snprintf(name, sizeof name, "local:n%d", i);
-		if (!dl_ok(b, "new", name, "--", "/bin/sleep", LONG, NULL))
+		if (!dl_ok(b, MANY, "new", name, "--", "/bin/sleep", LONG, NULL))
 			return;
 	}
 }
@@ -154,7 +158,7 @@ group_shells(struct bench *b)
 {
 	int count = b->quick ? 100 : 999;
 	struct frame *f = frame_new(24, 80);
-	struct attach at = { dl(b, "attach", "local:paint", NULL), "\034d",
+	struct attach at = { dl(b, MANY, "attach", "local:paint", NULL), "\034d",
 	    f };
 	struct subject sub[2] = {
 		{ "true", child_sample, NULL, words("/bin/true", NULL), 0 },
@@ -163,13 +167,13 @@ group_shells(struct bench *b)
 	long s0, a0;
 	double began;
 
-	dl_ok(b, "new", "local:paint", "--", b->self, "--role", "paint", "24",
+	dl_ok(b, MANY, "new", "local:paint", "--", b->self, "--role", "paint", "24",
 	    "80", NULL);
 	sleep_ms(300);
 	subjects_run(b, "shells_1000_attach_ms", "with 1", "ms", sub, 2,
 	    bench_rounds(b, 30), 2);
-	server = place_server(b);
-	agent = place_agent(b);
+	server = place_server(b, "many");
+	agent = place_agent(b, "many");
 	s0 = process_private(server);
 	a0 = process_private(agent);
 	began = now_ms();
@@ -183,7 +187,8 @@ group_shells(struct bench *b)
 	    (double)(process_private(agent) - a0) / count);
 	subjects_run(b, "shells_1000_attach_ms", "with 1000", "ms", sub, 2,
 	    bench_rounds(b, 30), 2);
-	dl_ok(b, "kill", "-a", "local", NULL);
+	dl_ok(b, MANY, "kill", "-a", "local", NULL);
+	dl_ok(b, MANY, "server", "stop", NULL);
 	frame_free(f);
 	shells_tmux(b, count);
 }
@@ -206,8 +211,8 @@ group_idle(struct bench *b)
 	int n = 0, i;
 
 	shells_make(b, 0, 100);
-	id[n++] = (struct idler){ "dlmux", "server", place_server(b), 0, 0 };
-	id[n++] = (struct idler){ "dlmux", "agent", place_agent(b), 0, 0 };
+	id[n++] = (struct idler){ "dlmux", "server", place_server(b, "many"), 0, 0 };
+	id[n++] = (struct idler){ "dlmux", "agent", place_agent(b, "many"), 0, 0 };
 	if (peer_has(b, "tmux")) {
 		run_ok(b, tmux(b, "new-session", "-d", "-s", "s",
 		    "/bin/sleep", LONG, NULL));
@@ -229,6 +234,6 @@ group_idle(struct bench *b)
 		note(b, "idle_wakeups_per_s", id[i].variant, id[i].who, "1/s",
 		    (double)(w - id[i].wakeups) / seconds);
 	}
-	dl_ok(b, "kill", "-a", "local", NULL);
+	dl_ok(b, MANY, "kill", "-a", "local", NULL);
 	tmux_end(b);
 }

@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,32 +65,34 @@ static int
 pids_of(const char *dir, const char *command, pid_t *pids, int room)
 {
 	static char buf[65536];
-	char *mark = xfmt("DLMUX_BENCH=%s", dir);
+	char *mark = xfmt("DLMUX_BENCH=%s", dir), *below = xfmt("%s/", dir);
 	struct dirent *d;
 	DIR *proc = opendir("/proc");
 	int n = 0;
-	pid_t pid;
+	pid_t pid, parent = getppid();
 	size_t len;
+	bool ours;
 
 	while (proc != NULL && n < room && (d = readdir(proc)) != NULL) {
-		if ((pid = (pid_t)atol(d->d_name)) <= 0 || pid == getpid())
+		if ((pid = (pid_t)atol(d->d_name)) <= 0 || pid == getpid() ||
+		    pid == parent)
 			continue;
 		len = proc_read(pid, "environ", buf, sizeof buf);
-		if (!holds(buf, len, mark))
+		ours = holds(buf, len, mark);
+		len = proc_read(pid, "cmdline", buf, sizeof buf);
+		for (; len > 0; len--)
+			if (buf[len - 1] == '\0')
+				buf[len - 1] = ' ';
+		/* sshd writes its title over its environment. */
+		if (!ours && strstr(buf, below) == NULL)
 			continue;
-		if (command != NULL) {
-			len = proc_read(pid, "cmdline", buf, sizeof buf);
-			for (; len > 0; len--)
-				if (buf[len - 1] == '\0')
-					buf[len - 1] = ' ';
-			if (strstr(buf, command) == NULL)
-				continue;
-		}
-		pids[n++] = pid;
+		if (command == NULL || strstr(buf, command) != NULL)
+			pids[n++] = pid;
 	}
 	if (proc != NULL)
 		closedir(proc);
 	free(mark);
+	free(below);
 	return n;
 }
 
@@ -148,6 +149,20 @@ check_ours(struct bench *b)
 	free(want);
 }
 
+/* Asked of a program: a static one has no name service. */
+static char *
+user_name(void)
+{
+	char name[256] = "";
+	FILE *f = popen("id -un", "re");
+
+	if (f == NULL || fgets(name, sizeof name, f) == NULL)
+		bench_die("id -un says nothing");
+	pclose(f);
+	name[strcspn(name, "\n")] = '\0';
+	return xstr(name);
+}
+
 void
 place_enter(struct bench *b)
 {
@@ -155,8 +170,7 @@ place_enter(struct bench *b)
 	    "ssh", "h/.config", "h/.config/dlmux" };
 	char *link, *self;
 	size_t i, n = 0;
-	struct passwd *pw = getpwuid(getuid());
-	const char *user = pw != NULL ? pw->pw_name : "root";
+	char *user;
 
 	for (i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
 		make_dir(b, dirs[i]);
@@ -170,6 +184,7 @@ place_enter(struct bench *b)
 	free(self);
 	free(b->dlmux);
 	b->dlmux = link;
+	user = user_name();
 	b->env = xalloc(32 * sizeof *b->env);
 	b->env[n++] = xfmt("HOME=%s", b->home);
 	b->env[n++] = xfmt("PATH=%s/bin:%s:/usr/sbin:/sbin", b->dir,
@@ -192,37 +207,50 @@ place_pids(const struct bench *b, const char *command, pid_t *pids, int room)
 	return pids_of(b->dir, command, pids, room);
 }
 
-pid_t
-place_server(struct bench *b)
-{
-	pid_t p[8];
-
-	return place_pids(b, "server --run", p, 8) > 0 ? p[0] : -1;
-}
-
-/* Agents whose home this is; how many fit. */
+/* Agents whose home and instance these are; how many fit. */
 int
-place_agents(struct bench *b, const char *home, pid_t *found, int room)
+place_agents(struct bench *b, const char *home, const char *instance,
+    pid_t *found, int room)
 {
 	static char buf[65536];
-	char *var = xfmt("HOME=%s", home);
+	char *var = xfmt("HOME=%s", home), *inst = xfmt("DLMUX_INSTANCE=%s",
+	    instance != NULL ? instance : "");
 	pid_t p[64];
+	size_t len;
 	int i, k = 0, n = place_pids(b, "agent --daemon", p, 64);
 
-	for (i = 0; i < n && k < room; i++)
-		if (holds(buf, proc_read(p[i], "environ", buf, sizeof buf),
-		    var))
+	for (i = 0; i < n && k < room; i++) {
+		len = proc_read(p[i], "environ", buf, sizeof buf);
+		if (holds(buf, len, var) &&
+		    holds(buf, len, inst) == (instance != NULL))
 			found[k++] = p[i];
+	}
 	free(var);
+	free(inst);
 	return k;
 }
 
 pid_t
-place_agent(struct bench *b)
+place_agent(struct bench *b, const char *instance)
 {
 	pid_t p;
 
-	return place_agents(b, b->home, &p, 1) == 1 ? p : -1;
+	return place_agents(b, b->home, instance, &p, 1) == 1 ? p : -1;
+}
+
+pid_t
+place_server(struct bench *b, const char *instance)
+{
+	struct output o;
+	pid_t pid = -1;
+	char *at;
+
+	child_run(b, dl(b, "-L", instance != NULL ? instance : "default",
+	    "server", "status", "--json", NULL), NULL, &o, 10000);
+	if ((at = strstr(o.out, "\"pid\": ")) != NULL)
+		pid = (pid_t)atol(at + 7);
+	output_clear(&o);
+	return pid;
 }
 
 static long

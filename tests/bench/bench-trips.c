@@ -30,33 +30,27 @@ forget(struct bench *b)
 	far_forget(b, HOST_FAR, true);
 }
 
-static int
-compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
+/* The least: what a busy machine adds is no trip. */
 static double
-median_at(struct bench *b, const struct trip *t, double delay, int rounds,
+least_at(struct bench *b, const struct trip *t, double delay, int rounds,
     char **cause)
 {
-	double v[16];
+	double v, least = -1;
 	int i;
 
-	for (i = 0; i < rounds && i < 16; i++) {
+	for (i = 0; i < rounds; i++) {
 		/* Getting there is not what is measured. */
 		far_delay(b, 0);
 		if (t->before != NULL)
 			t->before(b);
 		far_delay(b, delay);
-		v[i] = t->subject.sample(b, &t->subject, cause);
-		if (v[i] < 0)
+		v = t->subject.sample(b, &t->subject, cause);
+		if (v < 0)
 			return -1;
+		if (least < 0 || v < least)
+			least = v;
 	}
-	qsort(v, (size_t)i, sizeof *v, compare);
-	return v[i / 2];
+	return least;
 }
 
 static void
@@ -66,8 +60,8 @@ trip(struct bench *b, const struct trip *t, int rounds)
 	double near, far;
 	char *cause = NULL;
 
-	near = median_at(b, t, 0, rounds, &cause);
-	far = near < 0 ? -1 : median_at(b, t, DELAY, rounds, &cause);
+	near = least_at(b, t, 0, rounds, &cause);
+	far = near < 0 ? -1 : least_at(b, t, DELAY, rounds, &cause);
 	if (far < 0) {
 		bench_fail(b, "%s/%s/%s: %s", t->metric, t->variant, t->name,
 		    cause != NULL ? cause : "failed");

@@ -301,6 +301,14 @@ measure(const struct options *o, char *dir)
 	return b.nfailures > 0 && status == 0 ? 1 : status;
 }
 
+static volatile pid_t	 measuring;
+
+static void
+pass_on(int sig)
+{
+	kill(measuring, sig);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -320,9 +328,10 @@ main(int argc, char **argv)
 		bench_die("fork: %s", strerror(errno));
 	if (pid == 0)
 		exit(measure(&o, dir));
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
+	measuring = pid;
+	signal(SIGINT, pass_on);
+	signal(SIGTERM, pass_on);
+	signal(SIGHUP, pass_on);
 	while (waitpid(pid, &st, 0) == -1 && errno == EINTR)
 		;
 	if (getenv("DLMUX_KEEP") == NULL)

@@ -165,10 +165,11 @@ void		 place_enter(struct bench *);
 char		*place_path(const struct bench *, const char *);
 /* Processes of ours with this in their command line; how many fit. */
 int		 place_pids(const struct bench *, const char *, pid_t *, int);
-/* Agents with that home. */
-int		 place_agents(struct bench *, const char *, pid_t *, int);
-pid_t		 place_server(struct bench *);
-pid_t		 place_agent(struct bench *);	/* of `local' */
+/* Agents with that home and instance (NULL: the usual one). */
+int		 place_agents(struct bench *, const char *, const char *,
+		    pid_t *, int);
+pid_t		 place_server(struct bench *, const char *);
+pid_t		 place_agent(struct bench *, const char *);	/* `local' */
 /* Kilobytes that only this process has; -1. */
 long		 process_private(pid_t);
 /* Nanoseconds on a processor, and how often it woke up. */
