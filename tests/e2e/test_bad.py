@@ -87,7 +87,7 @@ def no_writable_directory(t):
     """no directory to put the agent in: said so"""
     if os.getuid() == 0:
         # Root writes everywhere: a far side whose mounts are all read-only.
-        p = fixtures.Podman(t)
+        p = fixtures.Podman(t, agent=False)
         c = p.container('ro', '--read-only', '--read-only-tmpfs=false')
         fails(t, 'exec', 'podman:' + c, '--', 'true', says='directory',
               timeout=60)

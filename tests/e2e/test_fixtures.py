@@ -53,7 +53,7 @@ def sshd_behind_a_proxy(t):
 @test(timeout=120)
 def a_container(t):
     """a podman container runs and takes a command"""
-    c = fixtures.Podman(t).container('box')
+    c = fixtures.Podman(t, agent=False).container('box')
     p = subprocess.run(['podman', 'exec', '-i', c, 'sh', '-c', 'cat; exit 4'],
                        env=t.env, input=b'through', stdout=subprocess.PIPE,
                        timeout=60)

@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 
-from harness import Failure, Skip, TOOLS, wait_for
+from harness import ASAN, Failure, Skip, TOOLS, wait_for
 
 
 def need(program):
@@ -185,8 +185,11 @@ class Podman:
     """Containers that need no registry and no network. Facts that decide
     whether it runs here are found by trying; the reason is told."""
 
-    def __init__(self, t):
+    def __init__(self, t, agent=True):
         self.t = t
+        if agent and ASAN:
+            raise Skip('a sanitized dlmux is dynamic and cannot run in a '
+                       'container without a C library')
         podman = need('podman')
         runtime = 'runc' if shutil.which('runc') else 'crun'
         if os.getuid() != 0:
