@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Messages to bytes and back; contract in msg.h, the fields' meaning in
- * doc/protocol.md. Each get reads as the list of its fields: a read past the
- * end yields zero and is asked about once, in MSG_END.
+ * doc/protocol.md. A message is the list of its fields, in one table; putting,
+ * getting and freeing read the table, so the three cannot disagree.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -11,665 +11,359 @@
 #include "../base/limits.h"
 #include "msg.h"
 
-/* Ends a get: all was there and nothing is left, or all is freed again. */
-#define MSG_END(x, m, r)						\
-	do {								\
-		if (rd_end(r))						\
-			return 0;					\
-		msg_##x##_free(m);					\
-		return -1;						\
-	} while (0)
+enum field_type {
+	U8, U16, U32, U64,
+	ID,		/* MSG_ID raw bytes */
+	STR,		/* char *, at most MSG_STRING_MAX */
+	STRV,		/* char **, together at most MSG_STRING_MAX */
+	LONG_STRV,	/* argv or env: as much as exec takes */
+	BLOB		/* struct blob: a pointer and, right behind it, a length */
+};
+
+struct field {
+	enum field_type	type;
+	size_t		at;	/* offset in the struct */
+};
+
+struct blob {
+	uint8_t	*data;
+	size_t	 len;
+};
+
+/* A field of the wrong width does not compile. */
+#define WIDTH_U8	sizeof(uint8_t)
+#define WIDTH_U16	sizeof(uint16_t)
+#define WIDTH_U32	sizeof(uint32_t)
+#define WIDTH_U64	sizeof(uint64_t)
+#define WIDTH_ID	MSG_ID
+#define WIDTH_STR	sizeof(char *)
+#define WIDTH_STRV	sizeof(char **)
+#define WIDTH_LONG_STRV	sizeof(char **)
+#define WIDTH_BLOB	sizeof(uint8_t *)
+#define FIELD(msg, type, name)						\
+	{ type, offsetof(struct msg_##msg, name) + 0 * sizeof(char[	\
+	    sizeof ((struct msg_##msg *)0)->name == WIDTH_##type ? 1 : -1]) }
+
+/* Frozen: proto_min to now_ms are read by every version there will ever be. */
+static const struct field hello_fields[] = {
+	FIELD(hello, U16, proto_min),
+	FIELD(hello, U16, proto_max),
+	FIELD(hello, U8, role),
+	FIELD(hello, ID, id),
+	FIELD(hello, U64, epoch),
+	FIELD(hello, U32, pid),
+	FIELD(hello, U64, now_ms),
+	FIELD(hello, STR, version),
+	FIELD(hello, STR, host),
+	FIELD(hello, STR, machine),
+	FIELD(hello, STRV, features),
+};
+
+static const struct field open_fields[] = {
+	FIELD(open, ID, op),
+	FIELD(open, ID, agent),
+	FIELD(open, U8, kind),
+	FIELD(open, U8, flags),
+	FIELD(open, U64, have[0]),
+	FIELD(open, U64, have[1]),
+	FIELD(open, U64, max[0]),
+	FIELD(open, U64, max[1]),
+	FIELD(open, U8, how),
+	FIELD(open, U8, probe),
+	FIELD(open, U16, rows),
+	FIELD(open, U16, cols),
+	FIELD(open, U64, uid),
+	FIELD(open, STR, shell),
+	FIELD(open, STR, cwd),
+	FIELD(open, LONG_STRV, env),
+	FIELD(open, LONG_STRV, argv),
+};
+
+static const struct field started_fields[] = {
+	FIELD(started, U8, resumed),
+	FIELD(started, U64, in_next),
+	FIELD(started, U64, in_max),
+	FIELD(started, U32, pid),
+	FIELD(started, U32, shell_id),
+	FIELD(started, U64, uid),
+	FIELD(started, STR, shell),
+};
+
+static const struct field exit_fields[] = {
+	FIELD(exit, U8, how),
+	FIELD(exit, U8, open),
+	FIELD(exit, U32, code),
+	FIELD(exit, U64, end[0]),
+	FIELD(exit, U64, end[1]),
+	FIELD(exit, STR, signal),
+};
+
+static const struct field shell_fields[] = {
+	FIELD(shell, U64, uid),
+	FIELD(shell, U8, ended),
+	FIELD(shell, U8, how),
+	FIELD(shell, U32, code),
+	FIELD(shell, U32, pid),
+	FIELD(shell, U64, created_ms),
+	FIELD(shell, U64, output_ms),
+	FIELD(shell, U64, start),
+	FIELD(shell, U64, end),
+	FIELD(shell, U16, rows),
+	FIELD(shell, U16, cols),
+	FIELD(shell, STR, signal),
+	FIELD(shell, STR, name),
+	FIELD(shell, STR, command),
+};
+
+static const struct field use_fields[] = {
+	FIELD(use, U8, flags),
+	FIELD(use, STR, workspace),
+	FIELD(use, LONG_STRV, env),
+};
+
+static const struct field link_fields[] = {
+	FIELD(link, U8, state),
+	FIELD(link, U8, retry),
+	FIELD(link, ID, agent),
+	FIELD(link, U64, since_ms),
+	FIELD(link, U8, probe),
+	FIELD(link, STR, workspace),
+	FIELD(link, STR, text),
+	FIELD(link, STRV, send_env),
+};
+
+static const struct field attach_fields[] = {
+	FIELD(attach, U8, flags),
+	FIELD(attach, ID, op),
+	FIELD(attach, ID, agent),
+	FIELD(attach, U64, uid),
+	FIELD(attach, U64, lines),
+	FIELD(attach, U32, modes),
+	FIELD(attach, U16, rows),
+	FIELD(attach, U16, cols),
+	FIELD(attach, STR, workspace),
+	FIELD(attach, STR, shell),
+	FIELD(attach, BLOB, caps),
+	FIELD(attach, LONG_STRV, env),
+	FIELD(attach, LONG_STRV, argv),
+};
+
+static const struct field attached_fields[] = {
+	FIELD(attached, U64, uid),
+	FIELD(attached, ID, agent),
+	FIELD(attached, STR, workspace),
+	FIELD(attached, STR, shell),
+};
+
+static const struct field left_fields[] = {
+	FIELD(left, U8, why),
+	FIELD(left, U8, how),
+	FIELD(left, U32, code),
+	FIELD(left, STR, text),
+};
+
+static const struct field wait_fields[] = {
+	FIELD(wait, U8, kind),
+	FIELD(wait, U8, armed),
+	FIELD(wait, ID, op),
+	FIELD(wait, U32, idle_ms),
+	FIELD(wait, U32, timeout_ms),
+	FIELD(wait, STR, workspace),
+	FIELD(wait, STR, shell),
+	FIELD(wait, STR, regex),
+};
+
+static const struct field waited_fields[] = {
+	FIELD(waited, U8, result),
+	FIELD(waited, U8, how),
+	FIELD(waited, U32, code),
+	FIELD(waited, STR, text),
+};
+
+static const struct field capture_fields[] = {
+	FIELD(capture, U8, flags),
+	FIELD(capture, U32, history),
+	FIELD(capture, STR, workspace),
+	FIELD(capture, STR, shell),
+};
+
+static const struct field row_fields[] = {
+	FIELD(row, U8, kind),
+	FIELD(row, STRV, fields),
+};
+
+static const struct field done_fields[] = {
+	FIELD(done, U16, code),
+	FIELD(done, U32, status),
+	FIELD(done, STR, text),
+};
+
+_Static_assert(offsetof(struct msg_attach, caps_len) ==
+    offsetof(struct msg_attach, caps) + offsetof(struct blob, len),
+    "caps and caps_len are read as a struct blob");
 
 static void
-get_id(struct rd *r, uint8_t id[MSG_ID])
+fields_put(struct buf *b, const void *msg, const struct field *f, size_t n)
 {
-	const uint8_t *p = rd_raw(r, MSG_ID);
+	const struct blob *blob;
+	const void *p;
 
-	if (p != NULL)
-		memcpy(id, p, MSG_ID);
-}
-
-static char *
-get_str(struct rd *r)
-{
-	return rd_str(r, MSG_STRING_MAX);
-}
-
-static char **
-get_strv(struct rd *r)
-{
-	return rd_strv(r, MSG_STRINGS_MAX, MSG_STRING_MAX);
-}
-
-/* argv or env: as much as exec takes. */
-static char **
-get_long_strv(struct rd *r)
-{
-	return rd_strv(r, OPEN_MAX_STRINGS, OPEN_MAX_BYTES);
-}
-
-/* --- hello -------------------------------------------------------------- */
-
-void
-msg_hello_put(struct buf *b, const struct msg_hello *m)
-{
-	/* Frozen: proto_min to now_ms are read by every version there will
-	 * ever be. */
-	buf_u16(b, m->proto_min);
-	buf_u16(b, m->proto_max);
-	buf_u8(b, m->role);
-	buf_put(b, m->id, MSG_ID);
-	buf_u64(b, m->epoch);
-	buf_u32(b, m->pid);
-	buf_u64(b, m->now_ms);
-	buf_str(b, m->version);
-	buf_str(b, m->host);
-	buf_str(b, m->machine);
-	buf_strv(b, m->features);
-}
-
-int
-msg_hello_get(struct msg_hello *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->proto_min = rd_u16(&r);
-	m->proto_max = rd_u16(&r);
-	m->role = rd_u8(&r);
-	get_id(&r, m->id);
-	m->epoch = rd_u64(&r);
-	m->pid = rd_u32(&r);
-	m->now_ms = rd_u64(&r);
-	m->version = get_str(&r);
-	m->host = get_str(&r);
-	m->machine = get_str(&r);
-	m->features = get_strv(&r);
-	MSG_END(hello, m, &r);
-}
-
-void
-msg_hello_free(struct msg_hello *m)
-{
-	if (m == NULL)
-		return;
-	free(m->version);
-	free(m->host);
-	free(m->machine);
-	strv_free(m->features);
-	memset(m, 0, sizeof *m);
-}
-
-/* --- operations --------------------------------------------------------- */
-
-void
-msg_open_put(struct buf *b, const struct msg_open *m)
-{
-	buf_put(b, m->op, MSG_ID);
-	buf_put(b, m->agent, MSG_ID);
-	buf_u8(b, m->kind);
-	buf_u8(b, m->flags);
-	buf_u64(b, m->have[0]);
-	buf_u64(b, m->have[1]);
-	buf_u64(b, m->max[0]);
-	buf_u64(b, m->max[1]);
-	buf_u8(b, m->how);
-	buf_u8(b, m->probe);
-	buf_u16(b, m->rows);
-	buf_u16(b, m->cols);
-	buf_u64(b, m->uid);
-	buf_str(b, m->shell);
-	buf_str(b, m->cwd);
-	buf_strv(b, m->env);
-	buf_strv(b, m->argv);
-}
-
-int
-msg_open_get(struct msg_open *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	get_id(&r, m->op);
-	get_id(&r, m->agent);
-	m->kind = rd_u8(&r);
-	m->flags = rd_u8(&r);
-	m->have[0] = rd_u64(&r);
-	m->have[1] = rd_u64(&r);
-	m->max[0] = rd_u64(&r);
-	m->max[1] = rd_u64(&r);
-	m->how = rd_u8(&r);
-	m->probe = rd_u8(&r);
-	m->rows = rd_u16(&r);
-	m->cols = rd_u16(&r);
-	m->uid = rd_u64(&r);
-	m->shell = get_str(&r);
-	m->cwd = get_str(&r);
-	m->env = get_long_strv(&r);
-	m->argv = get_long_strv(&r);
-	MSG_END(open, m, &r);
-}
-
-void
-msg_open_free(struct msg_open *m)
-{
-	if (m == NULL)
-		return;
-	free(m->shell);
-	free(m->cwd);
-	strv_free(m->env);
-	strv_free(m->argv);
-	memset(m, 0, sizeof *m);
-}
-
-void
-msg_started_put(struct buf *b, const struct msg_started *m)
-{
-	buf_u8(b, m->resumed);
-	buf_u64(b, m->in_next);
-	buf_u64(b, m->in_max);
-	buf_u32(b, m->pid);
-	buf_u32(b, m->shell_id);
-	buf_u64(b, m->uid);
-	buf_str(b, m->shell);
-}
-
-int
-msg_started_get(struct msg_started *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->resumed = rd_u8(&r);
-	m->in_next = rd_u64(&r);
-	m->in_max = rd_u64(&r);
-	m->pid = rd_u32(&r);
-	m->shell_id = rd_u32(&r);
-	m->uid = rd_u64(&r);
-	m->shell = get_str(&r);
-	MSG_END(started, m, &r);
-}
-
-void
-msg_started_free(struct msg_started *m)
-{
-	if (m == NULL)
-		return;
-	free(m->shell);
-	memset(m, 0, sizeof *m);
-}
-
-void
-msg_exit_put(struct buf *b, const struct msg_exit *m)
-{
-	buf_u8(b, m->how);
-	buf_u8(b, m->open);
-	buf_u32(b, m->code);
-	buf_u64(b, m->end[0]);
-	buf_u64(b, m->end[1]);
-	buf_str(b, m->signal);
-}
-
-int
-msg_exit_get(struct msg_exit *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->how = rd_u8(&r);
-	m->open = rd_u8(&r);
-	m->code = rd_u32(&r);
-	m->end[0] = rd_u64(&r);
-	m->end[1] = rd_u64(&r);
-	m->signal = get_str(&r);
-	MSG_END(exit, m, &r);
-}
-
-void
-msg_exit_free(struct msg_exit *m)
-{
-	if (m == NULL)
-		return;
-	free(m->signal);
-	memset(m, 0, sizeof *m);
-}
-
-/* --- shells and links --------------------------------------------------- */
-
-void
-msg_shell_put(struct buf *b, const struct msg_shell *m)
-{
-	buf_u64(b, m->uid);
-	buf_u8(b, m->ended);
-	buf_u8(b, m->how);
-	buf_u32(b, m->code);
-	buf_u32(b, m->pid);
-	buf_u64(b, m->created_ms);
-	buf_u64(b, m->output_ms);
-	buf_u64(b, m->start);
-	buf_u64(b, m->end);
-	buf_u16(b, m->rows);
-	buf_u16(b, m->cols);
-	buf_str(b, m->signal);
-	buf_str(b, m->name);
-	buf_str(b, m->command);
-}
-
-int
-msg_shell_get(struct msg_shell *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->uid = rd_u64(&r);
-	m->ended = rd_u8(&r);
-	m->how = rd_u8(&r);
-	m->code = rd_u32(&r);
-	m->pid = rd_u32(&r);
-	m->created_ms = rd_u64(&r);
-	m->output_ms = rd_u64(&r);
-	m->start = rd_u64(&r);
-	m->end = rd_u64(&r);
-	m->rows = rd_u16(&r);
-	m->cols = rd_u16(&r);
-	m->signal = get_str(&r);
-	m->name = get_str(&r);
-	m->command = get_str(&r);
-	MSG_END(shell, m, &r);
-}
-
-void
-msg_shell_free(struct msg_shell *m)
-{
-	if (m == NULL)
-		return;
-	free(m->signal);
-	free(m->name);
-	free(m->command);
-	memset(m, 0, sizeof *m);
-}
-
-void
-msg_use_put(struct buf *b, const struct msg_use *m)
-{
-	buf_u8(b, m->flags);
-	buf_str(b, m->workspace);
-	buf_strv(b, m->env);
-}
-
-int
-msg_use_get(struct msg_use *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->flags = rd_u8(&r);
-	m->workspace = get_str(&r);
-	m->env = get_long_strv(&r);
-	MSG_END(use, m, &r);
-}
-
-void
-msg_use_free(struct msg_use *m)
-{
-	if (m == NULL)
-		return;
-	free(m->workspace);
-	strv_free(m->env);
-	memset(m, 0, sizeof *m);
-}
-
-void
-msg_link_put(struct buf *b, const struct msg_link *m)
-{
-	buf_u8(b, m->state);
-	buf_u8(b, m->retry);
-	buf_put(b, m->agent, MSG_ID);
-	buf_u64(b, m->since_ms);
-	buf_u8(b, m->probe);
-	buf_str(b, m->workspace);
-	buf_str(b, m->text);
-	buf_strv(b, m->send_env);
-}
-
-int
-msg_link_get(struct msg_link *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->state = rd_u8(&r);
-	m->retry = rd_u8(&r);
-	get_id(&r, m->agent);
-	m->since_ms = rd_u64(&r);
-	m->probe = rd_u8(&r);
-	m->workspace = get_str(&r);
-	m->text = get_str(&r);
-	m->send_env = get_strv(&r);
-	MSG_END(link, m, &r);
-}
-
-void
-msg_link_free(struct msg_link *m)
-{
-	if (m == NULL)
-		return;
-	free(m->workspace);
-	free(m->text);
-	strv_free(m->send_env);
-	memset(m, 0, sizeof *m);
-}
-
-/* --- attaching ---------------------------------------------------------- */
-
-void
-msg_attach_put(struct buf *b, const struct msg_attach *m)
-{
-	buf_u8(b, m->flags);
-	buf_put(b, m->op, MSG_ID);
-	buf_put(b, m->agent, MSG_ID);
-	buf_u64(b, m->uid);
-	buf_u64(b, m->lines);
-	buf_u32(b, m->modes);
-	buf_u16(b, m->rows);
-	buf_u16(b, m->cols);
-	buf_str(b, m->workspace);
-	buf_str(b, m->shell);
-	buf_bin(b, m->caps, m->caps_len);
-	buf_strv(b, m->env);
-	buf_strv(b, m->argv);
-}
-
-static uint8_t *
-get_blob(struct rd *r, size_t max, size_t *len)
-{
-	const uint8_t *p = rd_bin(r, max, len);
-	uint8_t *copy;
-
-	if (p == NULL || *len == 0)
-		return NULL;
-	if ((copy = malloc(*len)) == NULL) {
-		r->failed = true;
-		*len = 0;
-		return NULL;
+	for (; n-- > 0; f++) {
+		p = (const char *)msg + f->at;
+		switch (f->type) {
+		case U8:
+			buf_u8(b, *(const uint8_t *)p);
+			break;
+		case U16:
+			buf_u16(b, *(const uint16_t *)p);
+			break;
+		case U32:
+			buf_u32(b, *(const uint32_t *)p);
+			break;
+		case U64:
+			buf_u64(b, *(const uint64_t *)p);
+			break;
+		case ID:
+			buf_put(b, p, MSG_ID);
+			break;
+		case STR:
+			buf_str(b, *(char *const *)p);
+			break;
+		case STRV:
+		case LONG_STRV:
+			buf_strv(b, *(char **const *)p);
+			break;
+		case BLOB:
+			blob = p;
+			buf_bin(b, blob->data, blob->len);
+			break;
+		}
 	}
-	return memcpy(copy, p, *len);
 }
 
-int
-msg_attach_get(struct msg_attach *m, const uint8_t *p, size_t len)
+static void
+fields_free(void *msg, size_t size, const struct field *f, size_t n)
 {
-	struct rd r;
+	void *p;
 
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->flags = rd_u8(&r);
-	get_id(&r, m->op);
-	get_id(&r, m->agent);
-	m->uid = rd_u64(&r);
-	m->lines = rd_u64(&r);
-	m->modes = rd_u32(&r);
-	m->rows = rd_u16(&r);
-	m->cols = rd_u16(&r);
-	m->workspace = get_str(&r);
-	m->shell = get_str(&r);
-	m->caps = get_blob(&r, WIRE_CAPS_MAX, &m->caps_len);
-	m->env = get_long_strv(&r);
-	m->argv = get_long_strv(&r);
-	MSG_END(attach, m, &r);
-}
-
-void
-msg_attach_free(struct msg_attach *m)
-{
-	if (m == NULL)
+	if (msg == NULL)
 		return;
-	free(m->workspace);
-	free(m->shell);
-	free(m->caps);
-	strv_free(m->env);
-	strv_free(m->argv);
-	memset(m, 0, sizeof *m);
+	for (; n-- > 0; f++) {
+		p = (char *)msg + f->at;
+		if (f->type == STR)
+			free(*(char **)p);
+		else if (f->type == STRV || f->type == LONG_STRV)
+			strv_free(*(char ***)p);
+		else if (f->type == BLOB)
+			free(((struct blob *)p)->data);
+	}
+	memset(msg, 0, size);
 }
 
-void
-msg_attached_put(struct buf *b, const struct msg_attached *m)
+static void
+blob_get(struct rd *r, struct blob *blob)
 {
-	buf_u64(b, m->uid);
-	buf_put(b, m->agent, MSG_ID);
-	buf_str(b, m->workspace);
-	buf_str(b, m->shell);
-}
+	const uint8_t *p = rd_bin(r, WIRE_CAPS_MAX, &blob->len);
 
-int
-msg_attached_get(struct msg_attached *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->uid = rd_u64(&r);
-	get_id(&r, m->agent);
-	m->workspace = get_str(&r);
-	m->shell = get_str(&r);
-	MSG_END(attached, m, &r);
-}
-
-void
-msg_attached_free(struct msg_attached *m)
-{
-	if (m == NULL)
+	if (p == NULL || blob->len == 0)
 		return;
-	free(m->workspace);
-	free(m->shell);
-	memset(m, 0, sizeof *m);
-}
-
-void
-msg_left_put(struct buf *b, const struct msg_left *m)
-{
-	buf_u8(b, m->why);
-	buf_u8(b, m->how);
-	buf_u32(b, m->code);
-	buf_str(b, m->text);
-}
-
-int
-msg_left_get(struct msg_left *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->why = rd_u8(&r);
-	m->how = rd_u8(&r);
-	m->code = rd_u32(&r);
-	m->text = get_str(&r);
-	MSG_END(left, m, &r);
-}
-
-void
-msg_left_free(struct msg_left *m)
-{
-	if (m == NULL)
+	if ((blob->data = malloc(blob->len)) == NULL) {
+		r->failed = true;
+		blob->len = 0;
 		return;
-	free(m->text);
-	memset(m, 0, sizeof *m);
+	}
+	memcpy(blob->data, p, blob->len);
 }
 
-/* --- requests and their answers ----------------------------------------- */
-
-void
-msg_wait_put(struct buf *b, const struct msg_wait *m)
+/* A read past the end yields zero and is asked about once, at the end. */
+static int
+fields_get(void *msg, size_t size, const struct field *f, size_t n,
+    const uint8_t *bytes, size_t len)
 {
-	buf_u8(b, m->kind);
-	buf_u8(b, m->armed);
-	buf_put(b, m->op, MSG_ID);
-	buf_u32(b, m->idle_ms);
-	buf_u32(b, m->timeout_ms);
-	buf_str(b, m->workspace);
-	buf_str(b, m->shell);
-	buf_str(b, m->regex);
-}
-
-int
-msg_wait_get(struct msg_wait *m, const uint8_t *p, size_t len)
-{
+	const struct field *first = f;
+	size_t left = n;
 	struct rd r;
+	const void *id;
+	void *p;
 
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->kind = rd_u8(&r);
-	m->armed = rd_u8(&r);
-	get_id(&r, m->op);
-	m->idle_ms = rd_u32(&r);
-	m->timeout_ms = rd_u32(&r);
-	m->workspace = get_str(&r);
-	m->shell = get_str(&r);
-	m->regex = get_str(&r);
-	MSG_END(wait, m, &r);
+	memset(msg, 0, size);
+	rd_init(&r, bytes, len);
+	for (; left-- > 0; f++) {
+		p = (char *)msg + f->at;
+		switch (f->type) {
+		case U8:
+			*(uint8_t *)p = rd_u8(&r);
+			break;
+		case U16:
+			*(uint16_t *)p = rd_u16(&r);
+			break;
+		case U32:
+			*(uint32_t *)p = rd_u32(&r);
+			break;
+		case U64:
+			*(uint64_t *)p = rd_u64(&r);
+			break;
+		case ID:
+			if ((id = rd_raw(&r, MSG_ID)) != NULL)
+				memcpy(p, id, MSG_ID);
+			break;
+		case STR:
+			*(char **)p = rd_str(&r, MSG_STRING_MAX);
+			break;
+		case STRV:
+			*(char ***)p = rd_strv(&r, MSG_STRINGS_MAX,
+			    MSG_STRING_MAX);
+			break;
+		case LONG_STRV:
+			*(char ***)p = rd_strv(&r, OPEN_MAX_STRINGS,
+			    OPEN_MAX_BYTES);
+			break;
+		case BLOB:
+			blob_get(&r, p);
+			break;
+		}
+	}
+	if (rd_end(&r))
+		return 0;
+	fields_free(msg, size, first, n);
+	return -1;
 }
 
-void
-msg_wait_free(struct msg_wait *m)
-{
-	if (m == NULL)
-		return;
-	free(m->workspace);
-	free(m->shell);
-	free(m->regex);
-	memset(m, 0, sizeof *m);
-}
+#define MESSAGE(x)							\
+	void								\
+	msg_##x##_put(struct buf *b, const struct msg_##x *m)		\
+	{								\
+		fields_put(b, m, x##_fields,				\
+		    sizeof x##_fields / sizeof x##_fields[0]);		\
+	}								\
+	int								\
+	msg_##x##_get(struct msg_##x *m, const uint8_t *p, size_t len)	\
+	{								\
+		return fields_get(m, sizeof *m, x##_fields,		\
+		    sizeof x##_fields / sizeof x##_fields[0], p, len);	\
+	}								\
+	void								\
+	msg_##x##_free(struct msg_##x *m)				\
+	{								\
+		fields_free(m, sizeof *m, x##_fields,			\
+		    sizeof x##_fields / sizeof x##_fields[0]);		\
+	}
 
-void
-msg_waited_put(struct buf *b, const struct msg_waited *m)
-{
-	buf_u8(b, m->result);
-	buf_u8(b, m->how);
-	buf_u32(b, m->code);
-	buf_str(b, m->text);
-}
-
-int
-msg_waited_get(struct msg_waited *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->result = rd_u8(&r);
-	m->how = rd_u8(&r);
-	m->code = rd_u32(&r);
-	m->text = get_str(&r);
-	MSG_END(waited, m, &r);
-}
-
-void
-msg_waited_free(struct msg_waited *m)
-{
-	if (m == NULL)
-		return;
-	free(m->text);
-	memset(m, 0, sizeof *m);
-}
-
-void
-msg_capture_put(struct buf *b, const struct msg_capture *m)
-{
-	buf_u8(b, m->flags);
-	buf_u32(b, m->history);
-	buf_str(b, m->workspace);
-	buf_str(b, m->shell);
-}
-
-int
-msg_capture_get(struct msg_capture *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->flags = rd_u8(&r);
-	m->history = rd_u32(&r);
-	m->workspace = get_str(&r);
-	m->shell = get_str(&r);
-	MSG_END(capture, m, &r);
-}
-
-void
-msg_capture_free(struct msg_capture *m)
-{
-	if (m == NULL)
-		return;
-	free(m->workspace);
-	free(m->shell);
-	memset(m, 0, sizeof *m);
-}
-
-void
-msg_row_put(struct buf *b, const struct msg_row *m)
-{
-	buf_u8(b, m->kind);
-	buf_strv(b, m->fields);
-}
-
-int
-msg_row_get(struct msg_row *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->kind = rd_u8(&r);
-	m->fields = get_strv(&r);
-	MSG_END(row, m, &r);
-}
-
-void
-msg_row_free(struct msg_row *m)
-{
-	if (m == NULL)
-		return;
-	strv_free(m->fields);
-	memset(m, 0, sizeof *m);
-}
-
-void
-msg_done_put(struct buf *b, const struct msg_done *m)
-{
-	buf_u16(b, m->code);
-	buf_u32(b, m->status);
-	buf_str(b, m->text);
-}
-
-int
-msg_done_get(struct msg_done *m, const uint8_t *p, size_t len)
-{
-	struct rd r;
-
-	memset(m, 0, sizeof *m);
-	rd_init(&r, p, len);
-	m->code = rd_u16(&r);
-	m->status = rd_u32(&r);
-	m->text = get_str(&r);
-	MSG_END(done, m, &r);
-}
-
-void
-msg_done_free(struct msg_done *m)
-{
-	if (m == NULL)
-		return;
-	free(m->text);
-	memset(m, 0, sizeof *m);
-}
+MESSAGE(hello)
+MESSAGE(open)
+MESSAGE(started)
+MESSAGE(exit)
+MESSAGE(shell)
+MESSAGE(use)
+MESSAGE(link)
+MESSAGE(attach)
+MESSAGE(attached)
+MESSAGE(left)
+MESSAGE(wait)
+MESSAGE(waited)
+MESSAGE(capture)
+MESSAGE(row)
+MESSAGE(done)
 
 /* --- words and names ---------------------------------------------------- */
 
