@@ -4,6 +4,7 @@
  * child, on a socket of its own, with a link (below) whose far end is this
  * test. What the two ends see is what is tested.
  */
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -269,8 +270,9 @@ end_close(struct end *e)
 	buf_free(&e->msg);
 }
 
-static void
-put(struct end *e, uint8_t type, uint32_t channel, const void *data, size_t len)
+static bool
+try_put(struct end *e, uint8_t type, uint32_t channel, const void *data,
+    size_t len)
 {
 	static uint8_t frame[FRAME_HEADER + FRAME_PAYLOAD_MAX];
 	struct frame_head h;
@@ -286,11 +288,18 @@ put(struct end *e, uint8_t type, uint32_t channel, const void *data, size_t len)
 		frame_head_put(frame, &h);
 		if (h.len != 0)
 			memcpy(frame + FRAME_HEADER, p, h.len);
-		ck_assert_int_eq(fd_write_all(e->fd, frame, FRAME_HEADER +
-		    h.len), (int)(FRAME_HEADER + h.len));
+		if (fd_write_all(e->fd, frame, FRAME_HEADER + h.len) == -1)
+			return false;
 		p += h.len;
 		len -= h.len;
 	} while (len > 0);
+	return true;
+}
+
+static void
+put(struct end *e, uint8_t type, uint32_t channel, const void *data, size_t len)
+{
+	ck_assert(try_put(e, type, channel, data, len));
 }
 
 static void
@@ -788,9 +797,12 @@ data_put(struct end *e, uint32_t channel, uint8_t stream, uint64_t at,
 
 /* --- the server's process ---------------------------------------------------- */
 
+static rlim_t	 few_files;	/* descriptors it may have; 0: as we */
+
 static void
 start(void)
 {
+	struct rlimit limit = { few_files, few_files };
 	char word[] = "server", run[] = "--run", fd[16], line[100] = "";
 	char *argv[] = { word, run, fd, NULL };
 	int ready[2];
@@ -802,6 +814,8 @@ start(void)
 	if (server_pid == 0) {
 		close(ready[0]);
 		close(agent.fd);
+		if (few_files != 0)
+			(void)setrlimit(RLIMIT_NOFILE, &limit);
 		_exit(server_main(place, 3, argv));
 	}
 	close(ready[1]);
@@ -1433,6 +1447,8 @@ START_TEST(an_armed_wait_looks_only_behind_its_mark)
 
 	at = begin_shell(&c, "ready\r\n");
 	ask_wait(&c, 1, WAIT_TEXT, 1, 9, "^ready$", 0, 0);
+	/* Nothing of the shell's output may be skipped now. */
+	ck_assert_uint_eq(want_watch(5).level, 2);
 	at = say(5, at, "ready\r\n");
 	want_no(&c, F_WAITED, 50);
 	say_mark(5, at, 8);	/* somebody else's */
@@ -1446,6 +1462,7 @@ START_TEST(an_armed_wait_looks_only_behind_its_mark)
 	ck_assert_uint_eq(m.result, WAITED_MET);
 	ck_assert_str_eq(m.text, "ready");
 	msg_waited_free(&m);
+	ck_assert_uint_eq(want_watch(5).level, 1);
 	end_close(&c);
 }
 END_TEST
@@ -1763,6 +1780,45 @@ START_TEST(garbage_costs_only_who_sends_it)
 }
 END_TEST
 
+/* Whatever a client of ours may say, with any bytes behind it. */
+START_TEST(nonsense_in_well_formed_frames_hurts_nobody)
+{
+	struct end good, bad;
+	const struct frame_kind *k;
+	size_t nkinds, i, j, len;
+	uint8_t bytes[80];
+	unsigned int seed = 1;
+
+	k = frame_kinds(&nkinds);
+	begin_shell(&good, "still here");
+	for (i = 0; i < 400; i++) {
+		client(&bad);
+		use(&bad, 1, 0);
+		attach_with(&bad, 1, 0, "main", 0, 24, 80);
+		for (j = 0; j < 10; j++) {
+			const struct frame_kind *one =
+			    &k[rand_r(&seed) % nkinds];
+
+			if (!(one->senders & PEER_CLIENT) ||
+			    one->type == F_STOP)
+				continue;
+			for (len = 0; len < sizeof bytes; len++)
+				bytes[len] = rand_r(&seed) % 3 != 0 ? 0 :
+				    (uint8_t)rand_r(&seed);
+			len = (size_t)rand_r(&seed) % (sizeof bytes + 1);
+			/* It may have hung up by now. */
+			try_put(&bad, one->type, (uint32_t)rand_r(&seed) % 3,
+			    bytes, len);
+		}
+		end_close(&bad);
+	}
+	ask_capture(&good, 1, "main", 0);
+	want(&good, F_TEXT);
+	want_text(&good, "still here");
+	end_close(&good);
+}
+END_TEST
+
 START_TEST(the_greeting_comes_first_and_fits)
 {
 	struct end c;
@@ -2016,6 +2072,27 @@ START_TEST(a_damaged_state_file_is_set_aside)
 }
 END_TEST
 
+START_TEST(without_descriptors_it_waits_and_serves_who_is_there)
+{
+	struct end c[40], good;
+	size_t i, n = sizeof c / sizeof c[0];
+
+	few_files = 30;
+	start();
+	client(&good);
+	for (i = 0; i < n; i++)
+		dial(&c[i]);	/* in the socket's queue at least */
+	ck_assert(!next(&c[n - 1], 100));
+	put(&good, F_LIST, 2, NULL, 0);
+	ck_assert_uint_eq(want_done(&good, NULL), R_NONE);
+	for (i = 0; i < n - 1; i++)
+		end_close(&c[i]);
+	want(&c[n - 1], F_HELLO);
+	end_close(&c[n - 1]);
+	end_close(&good);
+}
+END_TEST
+
 START_TEST(an_askpass_is_answered)
 {
 	struct end c, d;
@@ -2086,6 +2163,7 @@ main(void)
 	tcase_add_test(t, a_client_that_goes_cancels_its_operations);
 	tcase_add_test(t, a_lost_link_is_told_and_operations_come_again);
 	tcase_add_test(t, garbage_costs_only_who_sends_it);
+	tcase_add_test(t, nonsense_in_well_formed_frames_hurts_nobody);
 	tcase_add_test(t, the_greeting_comes_first_and_fits);
 	tcase_add_test(t, a_client_that_does_not_read_is_let_go_and_harms_nobody);
 	tcase_add_test(t, ls_answers_at_once_while_the_link_hangs);
@@ -2100,6 +2178,7 @@ main(void)
 	tcase_add_checked_fixture(u, setup, teardown);
 	tcase_set_timeout(u, 30);
 	tcase_add_test(u, a_damaged_state_file_is_set_aside);
+	tcase_add_test(u, without_descriptors_it_waits_and_serves_who_is_there);
 	suite_add_tcase(s, u);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
