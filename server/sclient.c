@@ -113,7 +113,7 @@ sclient_done(struct sclient *c, uint32_t channel, enum refusal code,
     uint32_t status, const char *fmt, ...)
 {
 	struct msg_done m;
-	struct buf b, text;
+	struct buf b;
 	va_list ap;
 	char *s = NULL;
 
@@ -124,7 +124,6 @@ sclient_done(struct sclient *c, uint32_t channel, enum refusal code,
 	m.code = (uint16_t)code;
 	m.status = status;
 	m.text = s;
-	(void)text;
 	buf_init(&b, TEXT_MAX * 4);
 	msg_done_put(&b, &m);
 	if (buf_ok(&b))
