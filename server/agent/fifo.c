@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bulk.h"
 #include "fifo.h"
 
 #define FIFO_FIRST 512
@@ -18,7 +19,7 @@ void
 fifo_clear(struct fifo *f)
 {
 	f->base += f->len;
-	free(f->data);
+	bulk_free(f->data, f->cap);
 	f->data = NULL;
 	f->head = f->len = f->cap = 0;
 }
@@ -54,7 +55,8 @@ fifo_put(struct fifo *f, const void *data, size_t n)
 		cap = f->cap != 0 ? f->cap : FIFO_FIRST;
 		while (cap - f->head - f->len < n)
 			cap *= 2;
-		if ((p = realloc(f->data, cap)) == NULL)
+		p = bulk_resize(f->data, f->cap, cap, f->head + f->len);
+		if (p == NULL)
 			return false;
 		f->data = p;
 		f->cap = cap;

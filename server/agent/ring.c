@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../base/limits.h"
+#include "bulk.h"
 #include "ring.h"
 
 struct ring_chunk {
@@ -12,6 +13,7 @@ struct ring_chunk {
 	size_t	 len, cap;
 	uint8_t	 data[];
 };
+#define RING_CHUNK_SIZE(cap)	(sizeof(struct ring_chunk) + (cap))
 
 void
 ring_init(struct ring *r, size_t *total, uint16_t rows, uint16_t cols)
@@ -71,7 +73,7 @@ ring_drop_first(struct ring *r)
 		r->last = NULL;
 	r->held -= c->cap;
 	*r->total -= c->cap;
-	free(c);
+	bulk_free(c, RING_CHUNK_SIZE(c->cap));
 	if (end > r->start) {
 		r->start = end;
 		ring_forget_entries(r);
@@ -98,11 +100,11 @@ ring_grow(struct ring *r)
 	struct ring_chunk *c;
 	size_t cap = RING_CHUNK_MIN;
 
-	if (r->last != NULL && r->last->cap < RING_CHUNK_MAX)
+	if (r->last != NULL)
 		cap = r->last->cap * 2;
-	else if (r->last != NULL)
-		cap = RING_CHUNK_MAX;
-	while ((c = malloc(sizeof *c + cap)) == NULL)
+	if (RING_CHUNK_SIZE(cap) > RING_CHUNK_MAX)
+		cap = RING_CHUNK_MAX - sizeof *c;
+	while ((c = bulk_alloc(RING_CHUNK_SIZE(cap))) == NULL)
 		if (!ring_drop_first(r))
 			return NULL;
 	c->next = NULL;
