@@ -2,6 +2,7 @@
 /* Environments; contract in env.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../base/mem.h"
 #include "../base/place.h"
@@ -153,8 +154,11 @@ env_complete(char ***env)
 
 	if (env_get(*env, "HOME") == NULL)
 		env_set(env, "HOME", user_home());
-	if ((v = env_get(*env, "SHELL")) == NULL || *v != '/')
-		env_set(env, "SHELL", user_shell());
+	/* What came over from elsewhere may not be installed here. */
+	if ((v = env_get(*env, "SHELL")) == NULL || *v != '/' ||
+	    access(v, X_OK) == -1)
+		env_set(env, "SHELL", access(user_shell(), X_OK) == 0 ?
+		    user_shell() : "/bin/sh");
 	if (env_get(*env, "USER") == NULL)
 		env_set(env, "USER", user_name());
 	if (env_get(*env, "LOGNAME") == NULL)

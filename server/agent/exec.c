@@ -35,6 +35,7 @@ struct stream {
 	size_t		 owed;		/* in the pipe when the process ended */
 	bool		 end_sent;
 	bool		 drop;		/* nobody will ask for it any more */
+	bool		 shut;		/* ... and it was said before there was one */
 };
 
 struct exec {
@@ -319,8 +320,12 @@ exec_shut(struct op *op, uint8_t stream)
 {
 	struct exec *e = op->exec;
 
-	if (e->pty || op->state == OP_WAITING)
+	if (e->pty)
 		return;
+	if (op->state == OP_WAITING) {
+		e->out[stream - 1].shut = true;
+		return;
+	}
 	stream_close(&e->out[stream - 1]);
 	op_ready(op);
 	exec_check_over(e);
@@ -493,6 +498,10 @@ exec_started(enum spawn_stage stage, int error, void *arg)
 		proc_signal(e->proc, e->pending_signal);
 	op_started(op);
 	exec_in_write(e);
+	if (e->out[0].shut)
+		exec_shut(op, 1);
+	if (e->out[1].shut)
+		exec_shut(op, 2);
 }
 
 /* ---- beginning and end ---- */

@@ -249,6 +249,40 @@ START_TEST(an_exit_does_not_wait_for_a_child_that_keeps_the_streams)
 }
 END_TEST
 
+START_TEST(a_command_whose_reader_is_gone_meets_a_closed_pipe)
+{
+	struct tlink *l = tlink_open("server", 1);
+	char *argv[] = { S("yes"), NULL };
+	struct top op;
+	struct buf b;
+	int early;
+
+	/* Said while it runs, and before there is a process. */
+	home_file(".profile", "sleep 0.3\n");
+	for (early = 0; early < 2; early++) {
+		top_init(&op, OP_EXEC);
+		op.open.argv = argv;
+		op.open.probe = early ? PROBE_LOGIN : PROBE_NO;
+		op.window = 0;
+		top_open(&op, l, (uint32_t)early);
+		if (!early)
+			top_await_started(&op);
+		buf_init(&b, 32);
+		buf_u8(&b, 1);
+		buf_u64(&b, 0);
+		conn_send_buf(l->conn, CONN_CONTROL, F_END, (uint32_t)early,
+		    &b);
+		buf_free(&b);
+		op.window = OP_WINDOW;
+		if (!early)
+			top_credit(&op, 1);
+		got_free(await(l, F_EXIT, early));
+		send_empty(l, F_CLOSE, (uint32_t)early);
+		top_clear(&op);
+	}
+}
+END_TEST
+
 START_TEST(a_pty_is_a_terminal_of_the_given_size)
 {
 	struct tlink *l = tlink_open("server", 1);
@@ -844,6 +878,7 @@ static const struct {
 	T(sixty_four_at_once_get_their_own_status_and_bytes),
 	T(a_signal_reaches_the_commands_whole_group),
 	T(an_exit_does_not_wait_for_a_child_that_keeps_the_streams),
+	T(a_command_whose_reader_is_gone_meets_a_closed_pipe),
 	T(a_pty_is_a_terminal_of_the_given_size),
 	T(a_stream_goes_on_to_the_byte_after_a_lost_link),
 	T(an_exit_is_kept_until_the_client_has_it),
