@@ -180,6 +180,10 @@ outer_alt(struct outer *o, bool on)
 	/* kitty's stack of key flags is each screen's own: leave this one as
 	 * it was before the other is entered. */
 	kitty_to(o, 0);
+	/* The title is on one stack with what smcup and rmcup of many
+	 * terminals push and pop. */
+	if ((o->modes & VIEW_TITLED) != 0)
+		outer_title(o, "");
 	outer_link(o, 0, NULL, NULL);
 	outer_reset_pen(o);
 	caps_emit(o->caps, on ? CAP_SMCUP : CAP_RMCUP, 0, 0, o->out);

@@ -86,6 +86,10 @@ layout_row(struct layout *l, bool wrapped)
 static void
 layout_cell(struct layout *l, const struct cell *c)
 {
+	if (l->x == l->cols && c->width == 2 && plain(&l->cells[l->x - 1]))
+		/* A blank of the text, not the free column before a wide one:
+		 * it must come back. */
+		l->cells[l->x - 1].ch = ' ';
 	if (l->x + c->width > l->cols) {
 		/* A wide one does not fit: the line ends one short. */
 		while (l->x < l->cols)

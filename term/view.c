@@ -432,6 +432,7 @@ switch_page(struct view *v, const struct screen *s)
 {
 	bool alt = (screen_modes(s)->flags & MODE_ALT_SCREEN) != 0;
 	struct outer *o = &v->outer;
+	uint32_t had = o->modes & VIEW_TITLED;
 
 	if (alt == ((o->modes & MODE_ALT_SCREEN) != 0))
 		return;
@@ -441,10 +442,9 @@ switch_page(struct view *v, const struct screen *s)
 	v->cur = alt ? VIEW_ALT : VIEW_MAIN;
 	if (alt)
 		view_draw_erase_below(v, 0);
-	else if ((o->modes & VIEW_TITLED) != 0) {
-		/* rmcup of many terminals brings an older title back. */
+	if ((o->modes & VIEW_TITLED) != had) {
 		free(v->title);
-		v->title = NULL;
+		v->title = xstrdup("");
 	}
 }
 
@@ -463,7 +463,8 @@ set_cursor(struct view *v, const struct screen *s)
 	if (col >= v->cols)
 		col = v->cols - 1;
 	/* Past the last column on both sides: so a wrap stays possible. */
-	if (wrap && o->y == row && o->x == v->cols && view_exact(v))
+	if (wrap && o->y == row && o->x == v->cols && col == v->cols - 1 &&
+	    view_exact(v))
 		return;
 	outer_move(o, row, col);
 }
