@@ -416,11 +416,20 @@ conn_set_rtt(struct conn *c, uint64_t us)
 
 /* --- sending ------------------------------------------------------------ */
 
-/* Stream and bulk wait for what is in flight, keys and control never. */
+/* Stream and bulk wait for what is in flight, keys and control never. Bulk
+ * leaves half of it to those who ask conn_room(): else each byte that a long
+ * checkpoint is rid of would be the checkpoint's again. */
 static bool
 conn_held(const struct conn *c, int class)
 {
-	return c->count && class >= CONN_STREAM && conn_flight_room(c) == 0;
+	uint64_t room;
+
+	if (!c->count || class < CONN_STREAM)
+		return false;
+	room = conn_flight_room(c);
+	if (class == CONN_BULK)
+		return room <= conn_flight_cap(c) / 2;
+	return room == 0;
 }
 
 static int

@@ -759,6 +759,8 @@ START_TEST(streams_and_bulk_wait_for_flight_and_keys_do_not)
 	/* Held back, though the socket would take more. */
 	ck_assert_uint_ge(conn_queued(a.c),
 	    (1 << 20) - CONN_FLIGHT_MIN - 2 * FRAME_PAYLOAD_MAX);
+	/* ... and who pulls by room is not kept away by it. */
+	ck_assert_uint_gt(conn_room(a.c), SLICE_MAX);
 	conn_send(a.c, CONN_KEYS, F_ANSWER, 2, "k", 1);
 	conn_pause(b.c, false);
 	AWAIT(b.n == 2);
