@@ -1,0 +1,885 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The terminal outside; contract in outside.h. Two libvterm screens get the
+ * same bytes but for pens: the first the pens that libvterm knows, the second
+ * one direct colour for each combination of what it does not know.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <vterm.h>
+
+#include "../../server/base/buf.h"
+#include "../../server/base/mem.h"
+#include "outside.h"
+
+#define LINES_MAX	60000
+#define PARAMS_MAX	32
+#define MODES_MAX	64
+#define EXTRAS_MAX	20000
+#define STRING_MAX	(1 << 20)
+#define TITLES_MAX	16
+#define RUN_MAX		2048
+
+enum state { GROUND, ESC, CSI, OSC, OSC_ESC, CHARSET };
+
+struct param {
+	int	 n;		/* -1 missing */
+	bool	 sub;		/* after a colon */
+};
+
+struct outside {
+	VTerm		*vt[2];
+	VTermScreen	*vts[2];
+	struct buf	 run[2];	/* bytes for them, not written yet */
+	int		 rows, cols;
+	bool		 alt;
+	char		*lines[LINES_MAX];
+	size_t		 nlines;
+
+	enum state	 state;
+	uint8_t		 leader, mid;
+	struct param	 param[PARAMS_MAX];
+	int		 nparams;
+	struct buf	 str, raw;
+	int		 need;		/* of UTF-8 */
+
+	int		 modes[MODES_MAX], nmodes;
+	bool		 keypad, styled;
+	int		 shape, other, kitty[2], kitty_depth[2];
+	char		*title, *titles[TITLES_MAX];
+	int		 ntitles;
+	unsigned long	 bells;
+	int		 region_top, region_bottom;
+
+	struct outside_extra pen, *extras;
+	uint32_t	 nextras, extra_now;
+	char		*complaint;
+	char		 left[160];
+};
+
+static void
+complain(struct outside *o, const char *what, const void *p, size_t n)
+{
+	const uint8_t *s = p;
+	struct buf b;
+	size_t i;
+
+	if (o->complaint != NULL)
+		return;
+	buf_init(&b, 4096);
+	buf_printf(&b, "%s: ", what);
+	for (i = 0; i < n && i < 80; i++)
+		if (s[i] < 0x20 || s[i] >= 0x7f)
+			buf_printf(&b, "\\x%02x", s[i]);
+		else
+			buf_put(&b, s + i, 1);
+	o->complaint = xasprintf("%.*s", (int)b.len, (char *)b.data);
+	buf_free(&b);
+}
+
+/* --- libvterm ------------------------------------------------------------ */
+
+static size_t
+put_utf8(uint32_t ch, char *out)
+{
+	size_t n = 0;
+
+	if (ch < 0x80)
+		out[n++] = (char)ch;
+	else if (ch < 0x800) {
+		out[n++] = (char)(0xc0 | ch >> 6);
+		out[n++] = (char)(0x80 | (ch & 63));
+	} else if (ch < 0x10000) {
+		out[n++] = (char)(0xe0 | ch >> 12);
+		out[n++] = (char)(0x80 | (ch >> 6 & 63));
+		out[n++] = (char)(0x80 | (ch & 63));
+	} else {
+		out[n++] = (char)(0xf0 | ch >> 18);
+		out[n++] = (char)(0x80 | (ch >> 12 & 63));
+		out[n++] = (char)(0x80 | (ch >> 6 & 63));
+		out[n++] = (char)(0x80 | (ch & 63));
+	}
+	return n;
+}
+
+static size_t
+cell_text(const VTermScreenCell *cell, char *out)
+{
+	size_t n = 0, i;
+
+	if (cell->chars[0] == 0 || cell->chars[0] == (uint32_t)-1) {
+		out[0] = ' ';
+		return 1;
+	}
+	for (i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell->chars[i] != 0; i++)
+		n += put_utf8(cell->chars[i], out + n);
+	return n;
+}
+
+static int
+on_pushline(int cols, const VTermScreenCell *cells, void *arg)
+{
+	struct outside *o = arg;
+	char *s = xmalloc((size_t)cols * 32 + 1);
+	size_t n = 0;
+	int x;
+
+	for (x = 0; x < cols; x += cells[x].width > 1 ? 2 : 1)
+		n += cell_text(&cells[x], s + n);
+	while (n > 0 && s[n - 1] == ' ')
+		n--;
+	s[n] = '\0';
+	if (o->nlines == LINES_MAX) {
+		free(s);
+		return 1;
+	}
+	o->lines[o->nlines++] = s;
+	return 1;
+}
+
+static int
+on_prop(VTermProp prop, VTermValue *val, void *arg)
+{
+	struct outside *o = arg;
+
+	if (prop == VTERM_PROP_ALTSCREEN)
+		o->alt = val->boolean;
+	return 1;
+}
+
+static const VTermScreenCallbacks callbacks = {
+	.settermprop = on_prop,
+	.sb_pushline = on_pushline
+};
+
+static void
+flush(struct outside *o)
+{
+	char away[512];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (o->run[i].len > 0)
+			vterm_input_write(o->vt[i], (char *)o->run[i].data,
+			    o->run[i].len);
+		buf_reset(&o->run[i]);
+		while (vterm_output_read(o->vt[i], away, sizeof away) > 0)
+			;
+	}
+}
+
+static void
+pass(struct outside *o, const void *p, size_t n)
+{
+	buf_put(&o->run[0], p, n);
+	buf_put(&o->run[1], p, n);
+}
+
+struct outside *
+outside_new(int rows, int cols)
+{
+	struct outside *o = xcalloc(1, sizeof *o);
+	int i;
+
+	o->rows = rows;
+	o->cols = cols;
+	for (i = 0; i < 2; i++) {
+		o->vt[i] = vterm_new(rows, cols);
+		vterm_set_utf8(o->vt[i], 1);
+		o->vts[i] = vterm_obtain_screen(o->vt[i]);
+		if (i == 0)
+			vterm_screen_set_callbacks(o->vts[i], &callbacks, o);
+		vterm_screen_enable_altscreen(o->vts[i], 1);
+		vterm_screen_reset(o->vts[i], 1);
+		buf_init(&o->run[i], STRING_MAX);
+	}
+	buf_init(&o->str, STRING_MAX);
+	buf_init(&o->raw, STRING_MAX);
+	o->title = xstrdup("own");
+	o->extras = xcalloc(EXTRAS_MAX, sizeof *o->extras);
+	o->nextras = 1;		/* number 0: nothing of the kind */
+	o->region_bottom = rows;
+	o->modes[o->nmodes++] = 25;
+	return o;
+}
+
+void
+outside_free(struct outside *o)
+{
+	size_t i;
+
+	if (o == NULL)
+		return;
+	for (i = 0; i < o->nlines; i++)
+		free(o->lines[i]);
+	for (i = 0; i < 2; i++) {
+		vterm_free(o->vt[i]);
+		buf_free(&o->run[i]);
+	}
+	while (o->ntitles > 0)
+		free(o->titles[--o->ntitles]);
+	free(o->title);
+	buf_free(&o->str);
+	buf_free(&o->raw);
+	free(o->extras);
+	free(o->complaint);
+	free(o);
+}
+
+void
+outside_resize(struct outside *o, int rows, int cols)
+{
+	int i;
+
+	flush(o);
+	o->rows = rows;
+	o->cols = cols;
+	o->region_top = 0;
+	o->region_bottom = rows;
+	for (i = 0; i < 2; i++)
+		vterm_set_size(o->vt[i], rows, cols);
+}
+
+/* --- the strict parser ---------------------------------------------------- */
+
+static int
+mode_at(const struct outside *o, int number)
+{
+	int i;
+
+	for (i = 0; i < o->nmodes; i++)
+		if (o->modes[i] == number)
+			return i;
+	return -1;
+}
+
+static void
+mode_set(struct outside *o, int number, bool on)
+{
+	int at = mode_at(o, number);
+
+	if (on && at < 0 && o->nmodes < MODES_MAX)
+		o->modes[o->nmodes++] = number;
+	else if (!on && at >= 0)
+		o->modes[at] = o->modes[--o->nmodes];
+}
+
+/* The pen for the second screen. */
+static void
+extra_settle(struct outside *o)
+{
+	static const struct outside_extra none;
+	struct outside_extra *e = &o->pen;
+	uint32_t i;
+
+	if (memcmp(e, &none, sizeof none) == 0)
+		i = 0;
+	else
+		for (i = 1; i < o->nextras; i++)
+			if (memcmp(e, &o->extras[i], sizeof *e) == 0)
+				break;
+	if (i == o->extra_now)
+		return;
+	if (i == o->nextras) {
+		if (o->nextras == EXTRAS_MAX)
+			return;
+		o->extras[o->nextras++] = *e;
+	}
+	o->extra_now = i;
+	if (i == 0)
+		buf_puts(&o->run[1], "\033[39m");
+	else
+		buf_printf(&o->run[1], "\033[38;2;%u;%u;%um", i >> 16 & 255,
+		    i >> 8 & 255, i & 255);
+}
+
+static int
+sgr_colour(struct outside *o, int i, uint32_t *out)
+{
+	const struct param *p = &o->param[i];
+	int left = o->nparams - i - 1, n[4], k, used;
+
+	/* 5:n, 2::r:g:b, or with semicolons. */
+	if (left >= 2 && p[1].n == 5) {
+		*out = 0x01000000u | (uint32_t)(p[2].n & 255);
+		return 2;
+	}
+	if (left < 4 || p[1].n != 2)
+		return left + 1;
+	used = p[1].sub && left >= 5 && p[5].sub ? 5 : 4;
+	for (k = 0; k < 3; k++)
+		n[k] = p[used - 2 + k].n & 255;
+	*out = 0x02000000u | (uint32_t)(n[0] << 16 | n[1] << 8 | n[2]);
+	return used;
+}
+
+static void
+sgr(struct outside *o)
+{
+	struct outside_extra *e = &o->pen;
+	struct buf b;
+	uint32_t colour;
+	int i, n, k, skip;
+	bool keep;
+
+	buf_init(&b, 4096);
+	if (o->nparams == 0) {
+		o->param[0].n = 0;
+		o->param[0].sub = false;
+		o->nparams = 1;
+	}
+	o->styled = true;
+	for (i = 0; i < o->nparams; i += 1 + skip) {
+		n = o->param[i].n < 0 ? 0 : o->param[i].n;
+		skip = 0;
+		keep = true;
+		switch (n) {
+		case 0:
+			e->faint = e->conceal = e->overline = false;
+			e->underline = 0;
+			e->ul = 0;
+			o->styled = false;
+			break;
+		case 2: e->faint = true; keep = false; break;
+		case 22: e->faint = false; break;
+		case 8: e->conceal = true; keep = false; break;
+		case 28: e->conceal = false; keep = false; break;
+		case 53: e->overline = true; keep = false; break;
+		case 55: e->overline = false; keep = false; break;
+		case 59: e->ul = 0; keep = false; break;
+		case 58:
+			skip = sgr_colour(o, i, &e->ul);
+			keep = false;
+			break;
+		case 38: case 48:
+			skip = sgr_colour(o, i, &colour);
+			break;
+		case 4:
+			e->underline = 1;
+			if (i + 1 < o->nparams && o->param[i + 1].sub) {
+				skip = 1;
+				e->underline = (uint8_t)o->param[i + 1].n;
+				keep = e->underline <= 3;
+			}
+			break;
+		case 24: e->underline = 0; break;
+		default:
+			if (!(n == 1 || n == 3 || n == 5 || n == 7 || n == 9 ||
+			    n == 23 || n == 25 || n == 27 || n == 29 ||
+			    (n >= 30 && n <= 49) || (n >= 90 && n <= 107)))
+				complain(o, "an SGR that nobody asked for",
+				    o->raw.data, o->raw.len);
+		}
+		if (!keep)
+			continue;
+		if (n == 4 && skip == 1) {
+			buf_printf(&b, "\033[4:%dm", e->underline);
+			continue;
+		}
+		buf_printf(&b, "\033[%d", n);
+		for (k = 1; k <= skip; k++)
+			if (o->param[i + k].n >= 0)
+				buf_printf(&b, ";%d", o->param[i + k].n);
+		buf_puts(&b, "m");
+	}
+	buf_put(&o->run[0], b.data, b.len);
+	buf_free(&b);
+	extra_settle(o);
+}
+
+static void
+title_stack(struct outside *o)
+{
+	int op = o->param[0].n, which = o->nparams > 1 ? o->param[1].n : 0;
+
+	if ((op != 22 && op != 23) || (which != 0 && which != 2)) {
+		complain(o, "a window operation", o->raw.data, o->raw.len);
+		return;
+	}
+	if (op == 22) {
+		if (o->ntitles == TITLES_MAX) {
+			complain(o, "titles without end", "", 0);
+			return;
+		}
+		o->titles[o->ntitles++] = xstrdup(o->title);
+	} else if (o->ntitles > 0) {
+		free(o->title);
+		o->title = o->titles[--o->ntitles];
+	}
+}
+
+static void
+private_mode(struct outside *o, bool on)
+{
+	int i, n;
+	char s[32];
+
+	for (i = 0; i < o->nparams; i++) {
+		n = o->param[i].n;
+		mode_set(o, n, on);
+		if (n == 1049 || n == 1047 || n == 47 || n == 25 || n == 5 ||
+		    n == 7) {
+			snprintf(s, sizeof s, "\033[?%d%c", n == 47 ? 1047 :
+			    n, on ? 'h' : 'l');
+			pass(o, s, strlen(s));
+		} else if (n != 1 && n != 3 && n != 4 && n != 9 && n != 12 &&
+		    n != 1000 && n != 1002 && n != 1003 && n != 1004 &&
+		    n != 1005 && n != 1006 && n != 1007 && n != 1015 &&
+		    n != 1016 && n != 2004 && n != 2026 && n != 2031 &&
+		    n != 34)
+			complain(o, "a mode that nobody asked for",
+			    o->raw.data, o->raw.len);
+	}
+}
+
+static void
+kitty(struct outside *o)
+{
+	int page = o->alt ? 1 : 0, n = o->nparams > 0 ? o->param[0].n : 0;
+
+	if (o->leader == '>') {
+		o->kitty[page] = n;
+		o->kitty_depth[page]++;
+	} else if (o->leader == '=')
+		o->kitty[page] = n;
+	else if (o->leader == '<') {
+		if (o->kitty_depth[page] == 0)
+			complain(o, "a pop of key flags too many", "", 0);
+		else
+			o->kitty_depth[page]--;
+		o->kitty[page] = 0;
+	}
+	if (o->kitty_depth[page] > 1)
+		complain(o, "key flags pushed twice", "", 0);
+}
+
+static void
+csi(struct outside *o, uint8_t final)
+{
+	bool plain = o->leader == 0 && o->mid == 0;
+
+	flush(o);	/* so that alt and the cursor are as of now */
+	if (plain && final == 'm')
+		sgr(o);
+	else if (plain && final == 't')
+		title_stack(o);
+	else if (o->leader == '?' && (final == 'h' || final == 'l'))
+		private_mode(o, final == 'h');
+	else if (final == 'u' && o->leader != 0)
+		kitty(o);
+	else if (final == 'm' && o->leader == '>')
+		o->other = o->nparams > 1 ? o->param[1].n : 0;
+	else if (final == 'q' && o->mid == ' ')
+		o->shape = o->nparams > 0 && o->param[0].n > 0 ?
+		    o->param[0].n : 0;
+	else if (plain && final == 'r') {
+		o->region_top = o->nparams > 0 && o->param[0].n > 0 ?
+		    o->param[0].n - 1 : 0;
+		o->region_bottom = o->nparams > 1 && o->param[1].n > 0 ?
+		    o->param[1].n : o->rows;
+		pass(o, o->raw.data, o->raw.len);
+	} else if (plain && final != '\0' && strchr("@ABCDEFGHJKLMPSTXdf`",
+	    final) != NULL)
+		pass(o, o->raw.data, o->raw.len);
+	else if (plain && (final == 'l' || final == 'h') && o->nparams == 1 &&
+	    (o->param[0].n == 4 || o->param[0].n == 34))
+		pass(o, o->raw.data, o->raw.len);
+	else
+		complain(o, "a control sequence", o->raw.data, o->raw.len);
+}
+
+static void
+osc(struct outside *o)
+{
+	const char *s, *semi;
+
+	buf_u8(&o->str, 0);
+	s = (const char *)o->str.data;
+	if (strncmp(s, "2;", 2) == 0 || strncmp(s, "0;", 2) == 0) {
+		free(o->title);
+		o->title = xstrdup(s + 2);
+	} else if (strncmp(s, "8;", 2) == 0) {
+		semi = strchr(s + 2, ';');
+		memset(o->pen.link, 0, sizeof o->pen.link);
+		if (semi == NULL || strlen(s + 2) >= sizeof o->pen.link)
+			complain(o, "a link", s, strlen(s));
+		else if (semi[1] != '\0')
+			strcpy(o->pen.link, strncmp(s + 2, "id=", 3) == 0 ?
+			    s + 5 : s + 2);
+		extra_settle(o);
+	} else if (strncmp(s, "52;", 3) == 0) {
+		if (strchr(s, '?') != NULL)
+			complain(o, "a question", s, strlen(s));
+	} else
+		complain(o, "an OSC", s, strlen(s));
+	buf_reset(&o->str);
+}
+
+static void
+escape(struct outside *o, uint8_t c)
+{
+	o->state = GROUND;
+	switch (c) {
+	case '[':
+		o->state = CSI;
+		o->leader = o->mid = 0;
+		o->nparams = 0;
+		break;
+	case ']':
+		o->state = OSC;
+		break;
+	case '\\':
+		break;		/* the end of nothing */
+	case '=':
+	case '>':
+		o->keypad = c == '=';
+		break;
+	case '(':
+	case ')':
+		o->state = CHARSET;
+		break;
+	case 'M':
+	case 'D':
+	case '7':
+	case '8':
+		pass(o, o->raw.data, o->raw.len);
+		break;
+	default:
+		complain(o, "an escape sequence", o->raw.data, o->raw.len);
+	}
+}
+
+static void
+parameter(struct outside *o, uint8_t c)
+{
+	struct param *p;
+
+	if (c == ';' || c == ':') {
+		if (o->nparams == 0)
+			o->param[o->nparams++].n = -1;
+		if (o->nparams == PARAMS_MAX) {
+			complain(o, "too many parameters", o->raw.data,
+			    o->raw.len);
+			return;
+		}
+		p = &o->param[o->nparams++];
+		p->n = -1;
+		p->sub = c == ':';
+		return;
+	}
+	if (o->nparams == 0) {
+		o->param[0].n = -1;
+		o->param[0].sub = false;
+		o->nparams = 1;
+	}
+	p = &o->param[o->nparams - 1];
+	p->n = (p->n < 0 ? 0 : p->n) * 10 + (c - '0');
+	if (p->n > 65535) {
+		complain(o, "a parameter", o->raw.data, o->raw.len);
+		p->n = 0;
+	}
+}
+
+static void
+ground(struct outside *o, uint8_t c)
+{
+	if (o->need > 0) {
+		if ((c & 0xc0) != 0x80) {
+			complain(o, "UTF-8", &c, 1);
+			o->need = 0;
+		} else
+			o->need--;
+		pass(o, &c, 1);
+		return;
+	}
+	if (c >= 0x80) {
+		if (c < 0xc2 || c > 0xf4)
+			complain(o, "UTF-8", &c, 1);
+		else
+			o->need = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+		pass(o, &c, 1);
+		return;
+	}
+	if (c == '\a')
+		o->bells++;
+	else if (c < 0x20 && c != '\r' && c != '\n' && c != '\b' &&
+	    c != '\t' && c != 0x0e && c != 0x0f)
+		complain(o, "a control character", &c, 1);
+	else if (c == 0x7f)
+		complain(o, "a DEL", &c, 1);
+	else if (c != '\a' && c != 0x0e && c != 0x0f) {
+		/* Cut only between ASCII: old libvterm loses a mark or a
+		 * character that is cut from what is before it. */
+		if (o->run[0].len > RUN_MAX)
+			flush(o);
+		pass(o, &c, 1);
+	}
+}
+
+static void
+byte(struct outside *o, uint8_t c)
+{
+	if (o->state == GROUND && c != 0x1b) {
+		ground(o, c);
+		return;
+	}
+	if (o->state == GROUND) {
+		buf_reset(&o->raw);
+		buf_u8(&o->raw, c);
+		if (o->need > 0)
+			complain(o, "a cut character before", &c, 1);
+		o->need = 0;
+		o->state = ESC;
+		return;
+	}
+	if (o->state != OSC && o->state != OSC_ESC)
+		buf_u8(&o->raw, c);
+	switch (o->state) {
+	case ESC:
+		escape(o, c);
+		break;
+	case CHARSET:
+		o->state = GROUND;
+		break;
+	case CSI:
+		if ((c >= '0' && c <= '9') || c == ';' || c == ':')
+			parameter(o, c);
+		else if (c >= '<' && c <= '?')
+			o->leader = c;
+		else if (c >= 0x20 && c < 0x30)
+			o->mid = c;
+		else if (c >= 0x40 && c < 0x7f) {
+			o->state = GROUND;
+			csi(o, c);
+		} else {
+			complain(o, "within a sequence", o->raw.data,
+			    o->raw.len);
+			o->state = GROUND;
+		}
+		break;
+	case OSC:
+		if (c == '\a') {
+			o->state = GROUND;
+			osc(o);
+		} else if (c == 0x1b)
+			o->state = OSC_ESC;
+		else if (c < 0x20 || c == 0x7f)
+			complain(o, "within an OSC", &c, 1);
+		else
+			buf_u8(&o->str, c);
+		break;
+	case OSC_ESC:
+		o->state = GROUND;
+		if (c != '\\')
+			complain(o, "within an OSC after ESC", &c, 1);
+		osc(o);
+		break;
+	default:
+		break;
+	}
+}
+
+void
+outside_write(struct outside *o, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		byte(o, p[i]);
+	if (o->state == GROUND && o->need == 0)
+		flush(o);
+}
+
+/* --- what it shows -------------------------------------------------------- */
+
+int
+outside_rows(const struct outside *o)
+{
+	return o->rows;
+}
+
+int
+outside_cols(const struct outside *o)
+{
+	return o->cols;
+}
+
+static uint32_t
+colour_of(VTermColor c, bool bg)
+{
+	if (bg ? VTERM_COLOR_IS_DEFAULT_BG(&c) : VTERM_COLOR_IS_DEFAULT_FG(&c))
+		return 0;
+	if (VTERM_COLOR_IS_INDEXED(&c))
+		return 0x01000000u | c.indexed.idx;
+	return 0x02000000u | (uint32_t)(c.rgb.red << 16 | c.rgb.green << 8 |
+	    c.rgb.blue);
+}
+
+void
+outside_cell(struct outside *o, int y, int x, struct outside_cell *out)
+{
+	VTermScreenCell c;
+	VTermPos pos = { y, x };
+	uint32_t n;
+
+	vterm_screen_get_cell(o->vts[0], pos, &c);
+	out->text[cell_text(&c, out->text)] = '\0';
+	out->width = c.width;
+	out->fg = colour_of(c.fg, false);
+	out->bg = colour_of(c.bg, true);
+	out->bold = c.attrs.bold;
+	out->italic = c.attrs.italic;
+	out->blink = c.attrs.blink;
+	out->reverse = c.attrs.reverse;
+	out->strike = c.attrs.strike;
+	out->underline = c.attrs.underline;
+	vterm_screen_get_cell(o->vts[1], pos, &c);
+	/* An erased cell has none of it, whatever the pen was. */
+	n = c.chars[0] == 0 || VTERM_COLOR_IS_DEFAULT_FG(&c.fg) ? 0 :
+	    colour_of(c.fg, false) & 0xffffff;
+	out->extra = &o->extras[n < o->nextras ? n : 0];
+}
+
+void
+outside_cursor(struct outside *o, int *row, int *col)
+{
+	VTermPos pos;
+
+	vterm_state_get_cursorpos(vterm_obtain_state(o->vt[0]), &pos);
+	*row = pos.row;
+	*col = pos.col;
+}
+
+size_t
+outside_lines(const struct outside *o)
+{
+	return o->nlines;
+}
+
+const char *
+outside_line(const struct outside *o, size_t i)
+{
+	return i < o->nlines ? o->lines[i] : "";
+}
+
+bool
+outside_alt(const struct outside *o)
+{
+	return o->alt;
+}
+
+bool
+outside_mode(const struct outside *o, int number)
+{
+	return mode_at(o, number) >= 0;
+}
+
+bool
+outside_keypad(const struct outside *o)
+{
+	return o->keypad;
+}
+
+int
+outside_shape(const struct outside *o)
+{
+	return o->shape;
+}
+
+int
+outside_kitty(const struct outside *o)
+{
+	return o->kitty[o->alt ? 1 : 0];
+}
+
+int
+outside_other(const struct outside *o)
+{
+	return o->other;
+}
+
+const char *
+outside_title(const struct outside *o)
+{
+	return o->title;
+}
+
+unsigned long
+outside_bells(const struct outside *o)
+{
+	return o->bells;
+}
+
+const char *
+outside_left_on(struct outside *o)
+{
+	static const struct outside_extra none;
+	int i;
+
+	if (mode_at(o, 25) < 0)
+		return "the hidden cursor";
+	for (i = 0; i < o->nmodes; i++)
+		if (o->modes[i] != 25 && o->modes[i] != 7) {
+			snprintf(o->left, sizeof o->left, "mode %d",
+			    o->modes[i]);
+			return o->left;
+		}
+	if (o->alt)
+		return "the alternate screen";
+	if (o->keypad)
+		return "the keypad's mode";
+	if (o->shape != 0)
+		return "the cursor's shape";
+	if (o->other != 0)
+		return "modifyOtherKeys";
+	if (o->kitty_depth[0] != 0 || o->kitty_depth[1] != 0)
+		return "key flags";
+	if (strcmp(o->title, "own") != 0 || o->ntitles != 0)
+		return "the title";
+	if (o->styled || memcmp(&o->pen, &none, sizeof none) != 0)
+		return "a pen";
+	if (o->region_top != 0 || o->region_bottom != o->rows)
+		return "a scroll region";
+	return NULL;
+}
+
+bool
+outside_whole(const struct outside *o)
+{
+	return o->state == GROUND && o->need == 0;
+}
+
+const char *
+outside_complaint(const struct outside *o)
+{
+	return o->complaint;
+}
+
+int
+outside_width(uint32_t cp)
+{
+	static uint8_t known[0x110000];
+	static VTerm *vt;
+	VTermPos pos;
+	char s[8];
+
+	if (cp < 0x20 || cp > 0x10ffff)
+		return 1;
+	if (cp < 0x7f)
+		return 1;
+	if (known[cp] == 0) {
+		if (vt == NULL) {
+			vt = vterm_new(2, 20);
+			vterm_set_utf8(vt, 1);
+			vterm_state_reset(vterm_obtain_state(vt), 1);
+		}
+		vterm_input_write(vt, "\033[1;1Ha", 7);
+		vterm_input_write(vt, s, put_utf8(cp, s));
+		vterm_state_get_cursorpos(vterm_obtain_state(vt), &pos);
+		known[cp] = (uint8_t)(pos.col);		/* 1 + its width */
+	}
+	return known[cp] - 1;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * soak [-n CASES] [-t SECONDS] [SEED]	random cases, from that seed on
+ * soak -r FILE				a case that was written down
+ * soak -1 SEED				one case, shown
+ *
+ * A case that fails is cut down and written to soak-SEED.case; the status is
+ * then 1. Cases run in a child, so that a crash is a finding like another.
+ */
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "oracle.h"
+
+#define BATCH 50
+
+static uint64_t *now;		/* shared with the child: the seed in hand */
+
+static void
+stream_of(const struct soak_case *c, struct buf *b)
+{
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		buf_put(b, c->steps[i].data, c->steps[i].len);
+}
+
+static bool
+run_case(struct soak_case *c, struct buf *why)
+{
+	struct buf b;
+	bool ok;
+
+	if (!oracle_run(c, why))
+		return false;
+	buf_init(&b, 16 << 20);
+	stream_of(c, &b);
+	ok = oracle_self(b.data, b.len, c->rows, c->cols, c->seed, why);
+	buf_free(&b);
+	return ok;
+}
+
+/* In a child of its own: it may crash, or hang. */
+static bool
+fails(struct soak_case *c)
+{
+	struct buf why;
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	if ((pid = fork()) == 0) {
+		alarm(10);
+		if (freopen("/dev/null", "w", stderr) == NULL)
+			_exit(1);
+		buf_init(&why, 1 << 16);
+		_exit(run_case(c, &why) ? 0 : 1);
+	}
+	waitpid(pid, &status, 0);
+	return status != 0;
+}
+
+/* Runs it once more, aloud. */
+static bool
+explain(struct soak_case *c)
+{
+	struct buf why;
+	int status = 0;
+	bool ok;
+
+	fflush(NULL);
+	if (fork() == 0) {
+		alarm(10);
+		buf_init(&why, 1 << 16);
+		ok = run_case(c, &why);
+		if (!ok)
+			printf("%.*s\n", (int)why.len, (char *)why.data);
+		fflush(NULL);
+		_exit(!ok);
+	}
+	if (wait(&status) != -1 && WIFSIGNALED(status))
+		printf("killed by signal %d\n", WTERMSIG(status));
+	return status == 0;
+}
+
+static void
+report(struct soak_case *c)
+{
+	char name[64];
+	FILE *fp;
+
+	snprintf(name, sizeof name, "soak-%llu.case",
+	    (unsigned long long)c->seed);
+	if ((fp = fopen(name, "w")) != NULL) {
+		case_write(c, fp);
+		fclose(fp);
+	}
+	case_show(c, stdout);
+	printf("written to %s\n", name);
+	explain(c);
+}
+
+static int
+found(uint64_t seed)
+{
+	struct soak_case *c = case_random(seed);
+
+	printf("seed %llu fails; cutting it down\n",
+	    (unsigned long long)seed);
+	fflush(stdout);
+	if (!fails(c))
+		printf("... but not alone\n");
+	else
+		case_shrink(c, fails, 60);
+	report(c);
+	case_free(c);
+	return 1;
+}
+
+static void
+batch(uint64_t seed, int n)
+{
+	struct soak_case *c;
+	struct buf why;
+
+	alarm(120);
+	for (; n > 0; n--, seed++) {
+		*now = seed;
+		c = case_random(seed);
+		buf_init(&why, 1 << 16);
+		if (!run_case(c, &why)) {
+			printf("%.*s\n", (int)why.len, (char *)why.data);
+			fflush(stdout);
+			_exit(1);
+		}
+		buf_free(&why);
+		case_free(c);
+	}
+	_exit(0);
+}
+
+static int
+soak(uint64_t seed, long cases, long seconds, bool go_on)
+{
+	time_t end = time(NULL) + seconds;
+	uint64_t first = seed;
+	int status, bad = 0;
+	pid_t pid;
+
+	while ((cases == 0 || seed - first < (uint64_t)cases) &&
+	    (seconds == 0 || time(NULL) < end)) {
+		fflush(NULL);
+		if ((pid = fork()) == 0)
+			batch(seed, cases != 0 && cases - (long)(seed - first) <
+			    BATCH ? (int)(cases - (long)(seed - first)) :
+			    BATCH);
+		waitpid(pid, &status, 0);
+		if (status == 0) {
+			seed += BATCH;
+			continue;
+		}
+		bad++;
+		found(*now);
+		if (!go_on)
+			break;
+		seed = *now + 1;
+	}
+	printf("soak: %llu cases from seed %llu on, %d failed\n",
+	    (unsigned long long)(cases != 0 && seed - first >
+	    (uint64_t)cases ? (uint64_t)cases : seed - first),
+	    (unsigned long long)first, bad);
+	return bad != 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct soak_case *c;
+	long cases = 0, seconds = 0;
+	const char *file = NULL;
+	bool single = false, go_on = false;
+	uint64_t seed;
+	FILE *fp;
+	int ch;
+
+	now = mmap(NULL, sizeof *now, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	while ((ch = getopt(argc, argv, "n:t:r:1k")) != -1)
+		switch (ch) {
+		case 'n': cases = atol(optarg); break;
+		case 't': seconds = atol(optarg); break;
+		case 'r': file = optarg; break;
+		case '1': single = true; break;
+		case 'k': go_on = true; break;
+		default: return 2;
+		}
+	seed = optind < argc && *argv[optind] != '\0' ?
+	    strtoull(argv[optind], NULL, 10) : (uint64_t)time(NULL) * 1000;
+	if (file != NULL) {
+		if ((fp = fopen(file, "r")) == NULL ||
+		    (c = case_read(fp)) == NULL) {
+			fprintf(stderr, "soak: cannot read %s\n", file);
+			return 2;
+		}
+		case_show(c, stdout);
+		return !explain(c);
+	}
+	if (single)
+		return found(seed);
+	if (cases == 0 && seconds == 0)
+		cases = 1000;
+	return soak(seed, cases, seconds, go_on);
+}
