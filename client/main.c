@@ -44,7 +44,10 @@ run_server(int argc, char **argv)
 
 	if (place == NULL)
 		return 1;
-	status = server_main(place, argc, argv);
+	if (strcmp(argv[0], "--keeper") == 0)
+		status = keeper_main(place);
+	else
+		status = server_main(place, argc, argv);
 	place_free(place);
 	return status;
 }
@@ -132,7 +135,8 @@ main(int argc, char **argv)
 	if (strcmp(word, "agent") == 0)
 		return agent_main(argc, argv);
 	if (strcmp(word, "server") == 0 && argc > 1 &&
-	    strcmp(argv[1], "--run") == 0)
+	    (strcmp(argv[1], "--run") == 0 ||
+	    strcmp(argv[1], "--keeper") == 0))
 		return run_server(argc - 1, argv + 1);
 	if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
 		word = "help";

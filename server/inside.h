@@ -72,6 +72,7 @@ struct server {
 	struct event		*listen_ev, *again_ev, *pass_ev, *tick_ev;
 	struct event		*state_ev, *term_ev, *int_ev, *hup_ev;
 	struct event		*stop_ev;
+	bool			 keeper;	/* no clients: an agent's own */
 	bool			 pass_due, reap, stopping;
 	bool			 state_failed;	/* the state file's last write */
 };
@@ -83,6 +84,10 @@ void	 server_accept_again(struct server *);
 /* Says good-bye to everybody and ends the loop soon. restart: clients come
  * back by themselves. */
 void	 server_stop(struct server *, bool restart);
+/* The loop, its lists and what is done at the end of a pass: for server_main()
+ * and keeper_main(), and their end. */
+void	 server_loop(struct server *);
+void	 server_clear(struct server *);
 /* Reads the config again: NULL and *cause if it does not parse. The result is
  * the server's. */
 const struct conf *server_conf(struct server *, char **cause);
@@ -114,7 +119,7 @@ struct workspace {
 	TAILQ_HEAD(, sshell)	 shells;	/* oldest first */
 	unsigned int		 nshells;
 	LIST_HEAD(, relay)	 relays[RELAY_BUCKETS];
-	unsigned int		 nrelays;
+	unsigned int		 nrelays, nworking; /* working: not for input */
 	uint32_t		 next_channel;
 	TAILQ_HEAD(, chan)	 chans;		/* that USEd it */
 	TAILQ_HEAD(, prompt)	 prompts;
@@ -131,6 +136,8 @@ struct workspace *workspace_find(struct server *, const char *name);
  * made or told of a changed target. Does not connect. */
 struct workspace *workspace_resolve(struct server *, const char *text,
 	    char *const *env, char **cause);
+/* The keeper's only one: the agent at the other end of this descriptor. */
+struct workspace *workspace_adopt(struct server *, int fd, char **cause);
 /* What a user wrote, only if it is known already. */
 struct workspace *workspace_known(struct server *, const char *text);
 /* Of a request: what its channel USEd, else by name, connecting it with the

@@ -163,11 +163,15 @@ mirror_looked_at(struct mirror *m)
 void
 mirror_link_down(struct mirror *m)
 {
+	uint64_t now = clock_ms();
+
 	m->watching = false;
 	m->resyncs = 0;
-	/* What was told of a checkpoint in flight is not known: the next is
-	 * made anew. */
-	m->light_at = m->full_at = 0;
+	/* Nobody knows whether what was on its way arrived. */
+	if (now - m->light_ms < CHECKPOINT_DOUBT_MS)
+		m->light_at = 0;
+	if (now - m->full_ms < CHECKPOINT_DOUBT_MS)
+		m->full_at = 0;
 }
 
 static void
@@ -233,7 +237,9 @@ mirror_keep(struct mirror *m)
 	if (link_queued(m->shell->ws->link) > LINK_QUEUE_LOW)
 		return;
 	quiet = now - m->output_ms >= CHECKPOINT_QUIET_MS;
-	if ((at - m->full_at >= CHECKPOINT_FULL_EVERY &&
+	if ((m->shell->ws->server->keeper &&
+	    at - m->full_at >= CHECKPOINT_FULL_KEEPER) ||
+	    (at - m->full_at >= CHECKPOINT_FULL_EVERY &&
 	    now - m->full_ms >= FULL_GAP_MS) ||
 	    (quiet && at - m->full_at >= CHECKPOINT_FULL_QUIET))
 		mirror_checkpoint(m, CHECKPOINT_FULL);
@@ -375,7 +381,9 @@ on_checkpoint(struct mirror *m, struct rd *r)
 	screen_set_offset(m->screen, offset);
 	if (screen_rows(m->screen) != rows || screen_cols(m->screen) != cols)
 		screen_resize(m->screen, rows, cols);
-	m->light_at = offset;
+	/* They have it; no need for another at once. Nor for a full one: begun
+	 * from a light one, ours would know less than theirs. */
+	m->light_at = m->full_at = offset;
 	m->shell->rows = rows;
 	m->shell->cols = cols;
 	mirror_begin(m, offset);

@@ -245,7 +245,7 @@ ready_fd(int argc, char **argv)
 static int
 server_lock(const struct place *place, int *busy, char **cause)
 {
-	int fd, i;
+	int fd;
 
 	*busy = 0;
 	fd = open(place->server_lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
@@ -255,7 +255,7 @@ server_lock(const struct place *place, int *busy, char **cause)
 		    strerror(errno));
 		return -1;
 	}
-	for (i = 0; flock(fd, LOCK_EX | LOCK_NB) == -1; i++) {
+	while (flock(fd, LOCK_EX | LOCK_NB) == -1) {
 		if (errno == EINTR)
 			continue;
 		if (errno == EWOULDBLOCK) {
@@ -299,11 +299,9 @@ server_local(struct server *s)
 	free(cause);
 }
 
-static int
-server_start(struct server *s, char **cause)
+void
+server_loop(struct server *s)
 {
-	char *why = NULL;
-
 	s->base = fd_loop(false);
 	TAILQ_INIT(&s->workspaces);
 	TAILQ_INIT(&s->clients);
@@ -314,6 +312,14 @@ server_start(struct server *s, char **cause)
 	s->tick_ev = evtimer_new(s->base, server_tick, s);
 	s->again_ev = evtimer_new(s->base, server_again, s);
 	s->stop_ev = evtimer_new(s->base, server_stopped, s);
+}
+
+static int
+server_start(struct server *s, char **cause)
+{
+	char *why = NULL;
+
+	server_loop(s);
 	s->term_ev = signal_on(s, SIGTERM);
 	s->int_ev = signal_on(s, SIGINT);
 	s->hup_ev = signal_on(s, SIGHUP);
@@ -340,7 +346,7 @@ event_gone(struct event *ev)
 		event_free(ev);
 }
 
-static void
+void
 server_clear(struct server *s)
 {
 	struct sclient *c;
@@ -387,9 +393,8 @@ server_main(struct place *place, int argc, char **argv)
 
 	if ((s.lock_fd = server_lock(place, &busy, &cause)) == -1)
 		goto fail;
-	if (log_open(place->server_log, "server") == -1) {
-		/* Nothing is logged then; that is no reason not to serve. */
-	}
+	/* Without a log nothing is logged; that is no reason not to serve. */
+	(void)log_open(place->server_log, "server");
 	if (server_start(&s, &cause) == -1)
 		goto fail;
 	log_info("dlmux %s listens on %s", DLMUX_VERSION, place->server_sock);

@@ -14,4 +14,11 @@
  */
 int	 server_main(struct place *, int argc, char **argv);
 
+/*
+ * `dlmux server --keeper`: serves no client, but the agent that started it and
+ * speaks on descriptor 0: its shells' output is parsed, checkpoints and
+ * answers go back. Ends when the agent says so or goes.
+ */
+int	 keeper_main(struct place *);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hook.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "inside.h"
@@ -177,12 +178,28 @@ workspace_target(struct workspace *w, const struct target *t)
 	setup.base = s->base;
 	setup.place = s->place;
 	workspace_server_id(w, setup.server_id);
-	setup.role = ROLE_SERVER;
+	setup.role = s->keeper ? ROLE_KEEPER : ROLE_SERVER;
 	setup.cb = &workspace_cb;
 	setup.arg = w;
 	w->link = link_new(&setup, t);
 	if (w->tries != NULL)
 		link_set_tries(w->link, w->tries);
+}
+
+struct workspace *
+workspace_adopt(struct server *s, int fd, char **cause)
+{
+	struct workspace *w;
+	struct target t;
+
+	if ((w = workspace_new(s, "keeper", "keeper", cause)) == NULL)
+		return NULL;
+	memset(&t, 0, sizeof t);
+	t.scheme = SCHEME_LOCAL;
+	t.name = w->name;
+	workspace_target(w, &t);
+	link_adopt(w->link, fd);
+	return w;
 }
 
 struct workspace *
@@ -292,9 +309,10 @@ workspace_settle(struct workspace *w)
 
 	if (w->link == NULL)
 		return;
-	busy = w->nrelays > 0 || request_users(w) > 0 ||
+	/* Who sits in front of a shell and types nothing does not wait. */
+	busy = w->nworking > 0 || request_users(w) > 0 ||
 	    (w->typed_ms != 0 && clock_ms() - w->typed_ms < TYPED_BUSY_MS);
-	wanted = busy || attach_users(w) > 0;
+	wanted = busy || w->nrelays > 0 || attach_users(w) > 0;
 	TAILQ_FOREACH(ch, &w->chans, ws_entry)
 		if (!(ch->flags & USE_PASSIVE))
 			wanted = true;
@@ -481,6 +499,9 @@ workspace_link_state(struct link *link, enum link_state state,
 		w->link = link;
 	workspace_tell(w, NULL);
 	workspace_changed(w);
+	/* Who keeps an agent's screens lives as long as the agent wants. */
+	if (w->server->keeper && state != LINK_UP && state != LINK_CONNECTING)
+		event_base_loopexit(w->server->base, NULL);
 }
 
 static void
@@ -516,6 +537,9 @@ workspace_link_message(struct link *link, uint8_t type, uint32_t channel,
 		free(why);
 		break;
 	case F_OUTPUT:
+		if (w->server->keeper)
+			HOOK("keeper-output");
+		/* FALLTHROUGH */
 	case F_RESIZED:
 	case F_MARK:
 	case F_CHECKPOINT:

@@ -31,6 +31,7 @@
 struct envprobe;
 struct handoff;
 struct input;
+struct keeper;
 struct op;
 struct peer;
 struct shell;
@@ -68,7 +69,8 @@ struct agent {
 
 	struct peer_list peers;
 	size_t		 npeers;	/* all */
-	size_t		 nlinked;	/* said HELLO and live */
+	size_t		 nlinked;	/* said HELLO and live, no keeper */
+	struct keeper	*keeper;	/* NULL: never one */
 
 	struct shell_list shells;	/* oldest first */
 	size_t		 nshells, nended;

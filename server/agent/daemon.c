@@ -26,6 +26,7 @@
 #include "env.h"
 #include "envprobe.h"
 #include "handoff.h"
+#include "keeper.h"
 #include "op.h"
 #include "peer.h"
 #include "shell.h"
@@ -380,6 +381,7 @@ daemon_main(int ready)
 	env_clean(a->env);
 	a->procs = procs_new(a->base);
 	a->probe = envprobe_new(a);
+	a->keeper = keeper_new(a);
 	if (chdir("/") == -1 || daemon_listen(a, &cause) == -1)
 		goto out;
 	log_info("agent %s is here", DLMUX_VERSION);
@@ -395,6 +397,8 @@ out:
 	if (a->base != NULL) {
 		handoff_clear(a);
 		peer_clear(a);
+		keeper_free(a->keeper);
+		a->keeper = NULL;
 		op_clear(a);
 		shell_clear(a);
 		envprobe_free(a->probe);

@@ -12,6 +12,7 @@
 #include "../base/log.h"
 #include "../base/mem.h"
 #include "envprobe.h"
+#include "keeper.h"
 #include "op.h"
 #include "peer.h"
 #include "shell.h"
@@ -203,7 +204,7 @@ peer_detach(struct peer *p)
 			op_unbind(op);
 	while (!TAILQ_EMPTY(&p->watches))
 		watch_free(TAILQ_FIRST(&p->watches));
-	if (p->linked)
+	if (p->linked && !p->keeper)
 		p->agent->nlinked--;
 	p->linked = false;
 }
@@ -211,6 +212,8 @@ peer_detach(struct peer *p)
 static void
 peer_free(struct peer *p)
 {
+	if (p->keeper)
+		keeper_lost(p);
 	peer_detach(p);
 	TAILQ_REMOVE(&p->agent->peers, p, entry);
 	p->agent->npeers--;
@@ -342,7 +345,7 @@ peer_hello(struct peer *p, const uint8_t *data, size_t len)
 		    "there, %u to %u here", m.proto_min, m.proto_max,
 		    PROTO_MIN, PROTO_MAX);
 		peer_fail(p, R_ERROR, text);
-	} else if (m.role != ROLE_SERVER && m.role != ROLE_KEEPER)
+	} else if (m.role != (p->keeper ? ROLE_KEEPER : ROLE_SERVER))
 		peer_fail(p, R_ERROR, "HELLO of a role that has no business "
 		    "here");
 	else {
@@ -361,9 +364,13 @@ peer_hello(struct peer *p, const uint8_t *data, size_t len)
 			    "connection");
 		}
 		p->linked = true;
-		a->nlinked++;
+		if (!p->keeper) {
+			a->nlinked++;
+			keeper_linked(a);
+		}
 		event_del(p->timer);
-		log_info("linked: server pid %u, version %s", m.pid,
+		log_info("linked: %s pid %u, version %s",
+		    p->keeper ? "keeper" : "server", m.pid,
 		    log_clean(text, sizeof text, m.version));
 		peer_ping(p);
 		peer_pump(p);
@@ -401,7 +408,8 @@ peer_send_hello(struct peer *p)
 	msg_hello_put(&b, &m);
 	peer_send(p, CONN_CONTROL, F_HELLO, 0, &b);
 	TAILQ_FOREACH(sh, &p->agent->shells, entry) {
-		if (sh->state == SHELL_STARTING)
+		if (sh->state == SHELL_STARTING ||
+		    (p->keeper && keeper_shuns(sh)))
 			continue;
 		buf_reset(&b);
 		shell_put(sh, &b);
@@ -427,6 +435,15 @@ peer_pong(struct peer *p, const uint8_t *data, size_t len)
 		conn_set_rtt(p->conn, clock_us() - sent);
 }
 
+/* It parses what programs print: should one get hold of it, it can do no more
+ * than a program that prints. */
+static bool
+peer_keeper_may(uint8_t type)
+{
+	return type < F_REFRESH || type == F_WATCH || type == F_TAKEN ||
+	    type == F_CHECKPOINT || type == F_ANSWER;
+}
+
 static void
 peer_message(struct conn *c, uint8_t type, uint32_t channel,
     const uint8_t *data, size_t len, void *arg)
@@ -444,6 +461,10 @@ peer_message(struct conn *c, uint8_t type, uint32_t channel,
 	if (!p->linked && type != F_HELLO && type != F_BYE &&
 	    type != F_FAIL) {
 		peer_fail(p, R_ERROR, "a frame before HELLO");
+		return;
+	}
+	if (p->keeper && !peer_keeper_may(type)) {
+		peer_fail(p, R_ERROR, "a frame that is not the keeper's");
 		return;
 	}
 	switch (type) {
@@ -500,9 +521,9 @@ peer_message(struct conn *c, uint8_t type, uint32_t channel,
 	}
 }
 
-void
-peer_new(struct agent *a, int rfd, int wfd, int leash, const char *marker,
-    const void *extra, size_t nextra)
+static struct peer *
+peer_make(struct agent *a, int rfd, int wfd, int leash, const char *marker,
+    bool keeper)
 {
 	static const struct conn_cb cb = { peer_message, peer_closed,
 	    peer_room };
@@ -512,6 +533,7 @@ peer_new(struct agent *a, int rfd, int wfd, int leash, const char *marker,
 
 	p->agent = a;
 	p->leash = leash;
+	p->keeper = keeper;
 	for (i = 0; i < PEER_BUCKETS; i++)
 		LIST_INIT(&p->ops[i]);
 	TAILQ_INIT(&p->watches);
@@ -520,7 +542,8 @@ peer_new(struct agent *a, int rfd, int wfd, int leash, const char *marker,
 	TAILQ_INIT(&p->streams);
 	TAILQ_INSERT_TAIL(&a->peers, p, entry);
 	a->npeers++;
-	a->idle_since = 0;
+	if (!keeper)
+		a->idle_since = 0;
 	if (marker != NULL) {
 		/* Small, into an empty pipe: it fits, or nobody reads. */
 		line = xasprintf("%s AGENT\n", marker);
@@ -539,8 +562,34 @@ peer_new(struct agent *a, int rfd, int wfd, int leash, const char *marker,
 	}
 	peer_set_timer(p, HELLO_MS);
 	peer_send_hello(p);
+	return p;
+}
+
+void
+peer_new(struct agent *a, int rfd, int wfd, int leash, const char *marker,
+    const void *extra, size_t nextra)
+{
+	struct peer *p = peer_make(a, rfd, wfd, leash, marker, false);
+
 	if (nextra > 0)
 		conn_feed(p->conn, extra, nextra);
+}
+
+struct peer *
+peer_new_keeper(struct agent *a, int fd)
+{
+	return peer_make(a, fd, fd, -1, NULL, true);
+}
+
+void
+peer_bye(struct peer *p, const char *why)
+{
+	struct buf b;
+
+	buf_init(&b, 256);
+	buf_str(&b, why);
+	peer_leave(p, F_BYE, &b);
+	buf_free(&b);
 }
 
 void

@@ -18,6 +18,7 @@ struct peer {
 	int		 leash;		/* the front's; -1: direct */
 	struct event	*leash_event, *timer;
 	bool		 linked;	/* said HELLO */
+	bool		 keeper;	/* ours, not a server */
 	bool		 leaving;	/* told why; only the farewell is left */
 	uint8_t		 id[MSG_ID];	/* the server's */
 	uint64_t	 epoch;
@@ -33,6 +34,9 @@ struct peer {
  * extra: bytes that were read beyond the hand-off. */
 void	 peer_new(struct agent *, int rfd, int wfd, int leash,
 	    const char *marker, const void *extra, size_t nextra);
+/* Over a descriptor whose other end only the keeper has. */
+struct peer *peer_new_keeper(struct agent *, int fd);
+void	 peer_bye(struct peer *, const char *why);
 void	 peer_clear(struct agent *);	/* all, without a word */
 
 /* The buf is left as it is; nothing is sent to one who leaves. */

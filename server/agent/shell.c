@@ -13,6 +13,7 @@
 #include "../base/log.h"
 #include "../base/mem.h"
 #include "input.h"
+#include "keeper.h"
 #include "peer.h"
 #include "shell.h"
 #include "tty.h"
@@ -117,6 +118,7 @@ shell_output(struct shell *sh, const void *data, size_t n)
 		ring_drop_first(&sh->ring);
 	shell_make_room(sh->agent);
 	sh->output_ms = clock_wall_ms();
+	keeper_output(sh);
 }
 
 const struct checkpoint *
@@ -171,6 +173,10 @@ shell_keep_checkpoint(struct shell *sh, struct rd *r)
 	checkpoint_clear(sh->agent, slot);
 	*slot = c;
 	sh->agent->memory += c.len;
+	log_debug("shell %u: checkpoint %s at %llu of %llu, %zu bytes", sh->id,
+	    kind == CHECKPOINT_FULL ? "full" : "light",
+	    (unsigned long long)c.offset, (unsigned long long)sh->ring.end,
+	    c.len);
 	if (kind == CHECKPOINT_FULL && sh->light.offset <= c.offset)
 		checkpoint_clear(sh->agent, &sh->light);
 	shell_make_room(sh->agent);
@@ -482,7 +488,8 @@ shell_tell(struct shell *sh)
 	buf_init(&b, 1u << 20);
 	shell_put(sh, &b);
 	TAILQ_FOREACH(p, &sh->agent->peers, entry)
-		if (watch_find(p, sh) == NULL)
+		if (watch_find(p, sh) == NULL &&
+		    !(p->keeper && keeper_shuns(sh)))
 			peer_send(p, CONN_CONTROL, F_SHELL, sh->id, &b);
 	buf_free(&b);
 }

@@ -49,6 +49,9 @@ struct shell {
 	uint64_t	 answered;	/* offset of the last one, plus one */
 	struct event	*hold;
 
+	unsigned int	 keeper_deaths;	/* of its output, at one place */
+	uint64_t	 keeper_died, keeper_sent;	/* taken, sent then */
+
 	uint8_t		 how;		/* ENDED: enum end_how */
 	uint32_t	 code;
 	char		*signal;

@@ -6,6 +6,7 @@
 #include "../base/clock.h"
 #include "../base/limits.h"
 #include "../base/mem.h"
+#include "keeper.h"
 #include "op.h"
 #include "peer.h"
 #include "shell.h"
@@ -88,6 +89,7 @@ watch_taken(struct peer *p, struct shell *sh, uint64_t taken, uint64_t max)
 		w->max = max;
 	w->acked_ms = clock_ms();
 	w->lagging = false;
+	keeper_taken(w);
 	peer_watch_ready(p, w);
 	shell_update(sh);
 	return NULL;
@@ -211,6 +213,8 @@ watch_send_output(struct watch *w, uint64_t limit, size_t n)
 		n = (size_t)(limit - w->cursor);
 	if (n > SLICE_MAX)
 		n = SLICE_MAX;
+	if (w->cursor == w->taken)
+		w->sent_ms = clock_ms();
 	buf_init(&b, SLICE_MAX + 64);
 	buf_u64(&b, w->cursor);
 	while (n > 0 && (have = ring_peek(&sh->ring, w->cursor, &p)) > 0) {
@@ -231,7 +235,7 @@ watch_pump(struct watch *w, size_t n)
 	const struct ring_entry *e;
 	struct buf b;
 
-	if (sh->state == SHELL_STARTING)
+	if (sh->state == SHELL_STARTING || !keeper_turn(w))
 		return false;
 	if (w->fresh || w->cursor < sh->ring.start) {
 		watch_begin(w);
@@ -263,9 +267,7 @@ watch_pump(struct watch *w, size_t n)
 
 /* ---- flow ---- */
 
-/* Was it heard of lately? A slow link acknowledges what it carries, long
- * before the server has parsed it. */
-static bool
+bool
 watch_alive(const struct watch *w, uint64_t gated_ms, uint64_t now)
 {
 	uint64_t acked = w->acked_ms, heard = peer_heard_ms(w->peer);
@@ -296,7 +298,9 @@ watch_want(struct shell *sh, uint64_t now, uint64_t *ms)
 		if (w->max > best)
 			best = w->max;
 	}
-	if (!live || sh->ring.end < best)
+	if (!live)
+		return !keeper_gates(sh, now, ms);
+	if (sh->ring.end < best)
 		return true;
 	*ms = LAG_MS / 2;
 	return false;

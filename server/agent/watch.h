@@ -23,6 +23,7 @@ struct watch {
 	uint64_t	 taken, max;
 	uint64_t	 window;	/* what WATCH gave, from wherever it begins */
 	uint64_t	 acked_ms;	/* clock_ms() of the last TAKEN */
+	uint64_t	 sent_ms;	/* ... of the oldest OUTPUT behind it */
 };
 
 /* F_WATCH and F_TAKEN. NULL, or what was wrong with it. */
@@ -40,6 +41,9 @@ void	 watch_kick(struct shell *);
 
 /* May the pty be read? False: wait; *ms is then when to ask again. */
 bool	 watch_want(struct shell *, uint64_t now, uint64_t *ms);
+/* Was it heard of lately? A slow link acknowledges what it carries, long
+ * before the server has parsed it. */
+bool	 watch_alive(const struct watch *, uint64_t gated_ms, uint64_t now);
 /* The lowest offset that a live watcher still needs from the ring. */
 uint64_t watch_low(const struct shell *);
 

@@ -93,9 +93,14 @@
 /* Checkpoints: a light one bounds what a new server replays, a full one must
  * exist before the ring (RING_MAX) drops what it would be made of. */
 #define CHECKPOINT_LIGHT_EVERY	(256u << 10)
-#define CHECKPOINT_FULL_EVERY	(2u << 20)
+#define CHECKPOINT_FULL_EVERY	(1u << 20)	/* LIGHT_SAVES: see there */
+/* ... and of the keeper, who has no link to spare: a server is never better off
+ * with a light one (LIGHT_SAVES). */
+#define CHECKPOINT_FULL_KEEPER	(768u << 10)
 #define CHECKPOINT_FULL_QUIET	(64u << 10)	/* ... when output pauses */
 #define CHECKPOINT_QUIET_MS	1500
+/* One that was sent so long before the link was lost may not have arrived. */
+#define CHECKPOINT_DOUBT_MS	30000
 /* History of one mirror in memory. */
 #define MIRROR_HISTORY_BYTES	(16u << 20)
 /* Streams that did not fit together, without progress between them. */
@@ -332,6 +337,24 @@
 #define LAG_HEARD_MS		10000
 /* A checkpoint without history is preferred when it saves so much. */
 #define LIGHT_SAVES		(1u << 20)
+/* The keeper: starts so long after output came that no server reads (a server
+ * that restarts is back sooner) ... */
+#define KEEPER_GRACE_MS		200
+/* ... four times as long after each death in a row, and after so many not
+ * again until a server was here. */
+#define KEEPER_DEATHS_MAX	5
+#define KEEPER_LIVED_MS		60000	/* ends a row */
+/* A shell whose output killed it so often, within so many bytes, is not shown
+ * to it any more. */
+#define KEEPER_SHELL_DEATHS	2
+#define KEEPER_PLACE		(256u << 10)
+/* It is looked after; has so long for what it was sent; and goes when it was
+ * not needed for so long. */
+#define KEEPER_LOOK_MS		1000
+#define KEEPER_STUCK_MS		15000
+#define KEEPER_UNNEEDED_MS	5000
+/* Behind the shells it watches over. */
+#define KEEPER_NICE		5
 /* Results that nobody fetched: with a server linked, and without. */
 #define OP_UNCLAIMED_MS		(10u * 60 * 1000)
 #define OP_UNCLAIMED_ALONE_MS	(24u * 3600 * 1000)

@@ -788,6 +788,13 @@ link_connect(struct link *l, char *const *env, bool may_prompt)
 }
 
 void
+link_adopt(struct link *l, int fd)
+{
+	note(l, LINK_CONNECTING, xstrdup("connecting"));
+	attempt_up(fd, fd, NULL, NULL, 0, l);
+}
+
+void
 link_retarget(struct link *l, const struct target *t)
 {
 	struct target old = l->target;

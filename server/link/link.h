@@ -53,6 +53,9 @@ void	 link_free(struct link *);	/* lets go without BYE; NULL is fine */
  * The config is read again by the caller (the target may have changed:
  * link_retarget()). */
 void	 link_connect(struct link *, char *const *env, bool may_prompt);
+/* Speaks over this descriptor, which is the link's from now on, instead of
+ * connecting by the target: once, for the keeper. */
+void	 link_adopt(struct link *, int fd);
 void	 link_retarget(struct link *, const struct target *);
 /* Keep trying in the background with back-off while wanted; but not when the
  * authentication or the host key failed: that waits for link_connect(). */
