@@ -229,7 +229,7 @@ mirror_keep(struct mirror *m)
 	uint64_t at = screen_offset(m->screen), now = clock_ms();
 	struct timeval tv = { CHECKPOINT_QUIET_MS / 1000,
 	    (CHECKPOINT_QUIET_MS % 1000) * 1000 };
-	bool quiet;
+	bool keeper = m->shell->ws->server->keeper, quiet, worth;
 
 	if (!m->watching || !m->begun || m->broken || !mirror_synced(m))
 		return;
@@ -237,17 +237,16 @@ mirror_keep(struct mirror *m)
 	if (link_queued(m->shell->ws->link) > LINK_QUEUE_LOW)
 		return;
 	quiet = now - m->output_ms >= CHECKPOINT_QUIET_MS;
-	if ((m->shell->ws->server->keeper &&
-	    at - m->full_at >= CHECKPOINT_FULL_KEEPER) ||
+	/* A keeper's costs no link anything. */
+	worth = at - m->full_at >= (keeper ? 1 : CHECKPOINT_FULL_QUIET);
+	if ((keeper && at - m->full_at >= CHECKPOINT_FULL_KEEPER) ||
 	    (at - m->full_at >= CHECKPOINT_FULL_EVERY &&
-	    now - m->full_ms >= FULL_GAP_MS) ||
-	    (quiet && at - m->full_at >= CHECKPOINT_FULL_QUIET))
+	    now - m->full_ms >= FULL_GAP_MS) || (quiet && worth))
 		mirror_checkpoint(m, CHECKPOINT_FULL);
 	else if (at - m->light_at >= CHECKPOINT_LIGHT_EVERY &&
 	    now - m->light_ms >= LIGHT_GAP_MS)
 		mirror_checkpoint(m, CHECKPOINT_LIGHT);
-	if (!quiet && at - m->full_at >= CHECKPOINT_FULL_QUIET &&
-	    !evtimer_pending(m->quiet_ev, NULL))
+	if (!quiet && worth && !evtimer_pending(m->quiet_ev, NULL))
 		evtimer_add(m->quiet_ev, &tv);
 }
 

@@ -46,6 +46,7 @@ relay_new(struct workspace *w, uint8_t kind, const uint8_t op[MSG_ID])
 	memcpy(r->op, op, MSG_ID);
 	LIST_INSERT_HEAD(&w->relays[relay_bucket(r->channel)], r, entry);
 	w->nrelays++;
+	w->nworking += kind != OP_INPUT;
 	server_later(w->server);
 	return r;
 }
@@ -59,6 +60,7 @@ relay_free(struct relay *r)
 		r->chan->relay = NULL;
 	LIST_REMOVE(r, entry);
 	r->ws->nrelays--;
+	r->ws->nworking -= r->kind != OP_INPUT;
 	server_later(r->ws->server);
 	free(r);
 }

@@ -267,6 +267,9 @@ request_deadline_in(struct request *r, uint32_t ms)
 	struct timeval tv = { ms / 1000, (ms % 1000) * 1000 };
 
 	r->deadline_ev = evtimer_new(r->server->base, request_deadline, r);
+	/* The loop's own idea of now is as old as this pass: it would be a
+	 * little too early. */
+	(void)event_base_update_cache_time(r->server->base);
 	evtimer_add(r->deadline_ev, &tv);
 }
 

@@ -357,6 +357,7 @@ wait_quiet(struct request *r, const struct sshell *sh)
 	left = w->idle_ms - (now - from);
 	if (w->idle_ev == NULL)
 		w->idle_ev = evtimer_new(r->server->base, wait_idle_due, r);
+	(void)event_base_update_cache_time(r->server->base);
 	tv.tv_sec = (time_t)(left / 1000);
 	tv.tv_usec = (suseconds_t)(left % 1000) * 1000;
 	evtimer_add(w->idle_ev, &tv);

@@ -157,7 +157,7 @@ link_connect(struct link *l, char *const *env, bool prompt)
 }
 
 void
-link_disconnect(struct link *l)
+link_disconnect(struct link *l, const char *why)
 {
 	struct buf b;
 
@@ -169,7 +169,15 @@ link_disconnect(struct link *l)
 	}
 	l->retry = false;
 	l->let_go = true;
-	link_is(l, LINK_DOWN, "disconnected");
+	link_is(l, LINK_DOWN, why);
+}
+
+/* The keeper's way in; no keeper runs here. */
+void
+link_adopt(struct link *l, int fd)
+{
+	(void)l;
+	close(fd);
 }
 
 void
