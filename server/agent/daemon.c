@@ -118,13 +118,33 @@ daemon_other(const struct place *place)
 }
 
 static void
+daemon_accept_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct agent *a = arg;
+
+	(void)fd;
+	(void)what;
+	if (a->accept != NULL)
+		event_add(a->accept, NULL);
+}
+
+static void
 daemon_accept(evutil_socket_t fd, short what, void *arg)
 {
+	static const struct timeval later = { 1, 0 };
 	struct agent *a = arg;
 	int c;
 
 	(void)what;
 	c = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (c == -1 && (errno == EMFILE || errno == ENFILE ||
+	    errno == ENOMEM || errno == ENOBUFS)) {
+		/* Who waits in the queue stays readable: not at once again. */
+		log_warn("accept: %s", strerror(errno));
+		event_del(a->accept);
+		event_base_once(a->base, -1, EV_TIMEOUT, daemon_accept_again,
+		    a, &later);
+	}
 	if (c == -1)
 		return;
 	if (!fd_peer_is_us(c, NULL)) {

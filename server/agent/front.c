@@ -63,7 +63,7 @@ static int
 front_start_agent(char **cause)
 {
 	uint64_t until = clock_ms() + AGENT_START_MS;
-	char text[512];
+	char text[512] = "";
 	size_t len = 0;
 	struct pollfd pfd;
 	uint64_t now;

@@ -80,6 +80,7 @@ new_spawn(struct op *op, struct shell *sh, const char *shell_path,
 	if (op->open.argv != NULL && op->open.argv[0] != NULL) {
 		s.file = op->open.argv[0];
 		s.argv = op->open.argv;
+		sh->command_given = true;
 	} else {
 		base = strrchr(shell_path, '/');
 		login[0] = xasprintf("-%s", base != NULL ? base + 1 :

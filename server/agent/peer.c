@@ -163,7 +163,41 @@ peer_send(struct peer *p, enum conn_class class, uint8_t type,
 		log_warn("a message of type %u did not fit", type);
 		return;
 	}
+	if (class == CONN_BULK)
+		p->bulk = true;
 	conn_send(p->conn, class, type, channel, b->data, b->len);
+}
+
+bool
+peer_bulk_busy(struct peer *p)
+{
+	if (p->bulk && conn_queued(p->conn) == 0)
+		p->bulk = false;
+	return p->bulk;
+}
+
+bool
+peer_bulk_room(struct peer *p)
+{
+	static const struct timeval soon = { 0, 20000 };
+
+	if (conn_queued(p->conn) < BULK_QUEUE_MAX)
+		return true;
+	if (!event_pending(p->bulk_timer, EV_TIMEOUT, NULL))
+		event_add(p->bulk_timer, &soon);
+	return false;
+}
+
+static void
+peer_bulk_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct peer *p = arg;
+	struct watch *w;
+
+	(void)fd;
+	(void)what;
+	TAILQ_FOREACH(w, &p->watches, of_peer)
+		peer_watch_ready(p, w);
 }
 
 void
@@ -220,8 +254,8 @@ peer_free(struct peer *p)
 	conn_free(p->conn);
 	if (p->leash_event != NULL)
 		event_free(p->leash_event);
-	if (p->timer != NULL)
-		event_free(p->timer);
+	event_free(p->timer);
+	event_free(p->bulk_timer);
 	fd_close(&p->leash);	/* now the front may go */
 	free(p);
 }
@@ -435,6 +469,17 @@ peer_pong(struct peer *p, const uint8_t *data, size_t len)
 		conn_set_rtt(p->conn, clock_us() - sent);
 }
 
+static void
+peer_jobs(struct peer *p)
+{
+	struct buf b;
+
+	buf_init(&b, 16);
+	buf_u32(&b, shell_jobs(p->agent) + (uint32_t)p->agent->nops);
+	peer_send(p, CONN_CONTROL, F_JOBS, 0, &b);
+	buf_free(&b);
+}
+
 /* It parses what programs print: should one get hold of it, it can do no more
  * than a program that prints. */
 static bool
@@ -490,6 +535,9 @@ peer_message(struct conn *c, uint8_t type, uint32_t channel,
 		buf_str(&b, "");
 		peer_leave(p, F_BYE, &b);
 		buf_free(&b);
+		break;
+	case F_JOBS:
+		peer_jobs(p);
 		break;
 	case F_REFRESH:
 		envprobe_refresh(p->agent);
@@ -554,6 +602,9 @@ peer_make(struct agent *a, int rfd, int wfd, int leash, const char *marker,
 	p->conn = conn_new(a->base, rfd, wfd, PEER_SERVER_A, &cb, p);
 	conn_count(p->conn);
 	p->timer = evtimer_new(a->base, peer_timeout, p);
+	p->bulk_timer = evtimer_new(a->base, peer_bulk_again, p);
+	if (p->timer == NULL || p->bulk_timer == NULL)
+		fatal("out of memory");
 	if (leash != -1) {
 		p->leash_event = event_new(a->base, leash,
 		    EV_READ | EV_PERSIST, peer_leash, p);

@@ -17,6 +17,8 @@ struct peer {
 	struct conn	*conn;
 	int		 leash;		/* the front's; -1: direct */
 	struct event	*leash_event, *timer;
+	struct event	*bulk_timer;	/* while watches wait for bulk to go */
+	bool		 bulk;		/* some may still be queued */
 	bool		 linked;	/* said HELLO */
 	bool		 keeper;	/* ours, not a server */
 	bool		 leaving;	/* told why; only the farewell is left */
@@ -47,6 +49,11 @@ void	 peer_tell_all(struct agent *, uint8_t type, uint32_t channel,
 void	 peer_tick(struct agent *);	/* now and then */
 void	 peer_flush(struct peer *);
 uint64_t peer_heard_ms(const struct peer *);
+
+/* Is there bulk that was not written? Ordinary frames would overtake it. */
+bool	 peer_bulk_busy(struct peer *);
+/* May more of it be queued? If not, all watches are pumped again soon. */
+bool	 peer_bulk_room(struct peer *);
 
 struct op *peer_op(struct peer *, uint32_t channel);
 void	 peer_bind(struct peer *, struct op *);

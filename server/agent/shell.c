@@ -12,6 +12,7 @@
 #include "../base/limits.h"
 #include "../base/log.h"
 #include "../base/mem.h"
+#include "bulk.h"
 #include "input.h"
 #include "keeper.h"
 #include "peer.h"
@@ -55,13 +56,30 @@ shell_by_name(struct agent *a, const char *name)
 	return NULL;
 }
 
+uint32_t
+shell_jobs(struct agent *a)
+{
+	struct shell *sh;
+	uint32_t n = 0;
+	pid_t group;
+
+	TAILQ_FOREACH(sh, &a->shells, entry) {
+		if (sh->state == SHELL_ENDED)
+			continue;
+		group = sh->master != -1 ? tcgetpgrp(sh->master) : -1;
+		if (sh->command_given || (group > 1 && group != sh->pid))
+			n++;
+	}
+	return n;
+}
+
 /* ---- memory ---- */
 
 static void
 checkpoint_clear(struct agent *a, struct checkpoint *c)
 {
 	a->memory -= c->len;
-	free(c->data);
+	bulk_free(c->data, c->len);
 	memset(c, 0, sizeof *c);
 }
 
@@ -167,7 +185,7 @@ shell_keep_checkpoint(struct shell *sh, struct rd *r)
 	    (kind == CHECKPOINT_LIGHT && sh->full.data != NULL &&
 	    c.offset <= sh->full.offset))
 		return NULL;	/* there is a better one, or it is too late */
-	if ((c.data = malloc(c.len)) == NULL)
+	if ((c.data = bulk_alloc(c.len)) == NULL)
 		return NULL;
 	memcpy(c.data, p, c.len);
 	checkpoint_clear(sh->agent, slot);

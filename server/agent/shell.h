@@ -56,6 +56,7 @@ struct shell {
 	uint32_t	 code;
 	char		*signal;
 	struct event	*killer;
+	bool		 command_given;	/* no login shell */
 	bool		 dying;		/* to be dismissed when it ends */
 };
 
@@ -63,6 +64,8 @@ struct shell *shell_by_id(struct agent *, uint32_t id);
 struct shell *shell_by_uid(struct agent *, uint64_t uid);
 struct shell *shell_by_name(struct agent *, const char *name);
 void	 shell_clear(struct agent *);	/* all of them */
+/* How many have something in the foreground that somebody may come back to. */
+uint32_t shell_jobs(struct agent *);
 
 /* The frames of doc/protocol.md. False: the peer broke the protocol. */
 bool	 shell_message(struct agent *, struct peer *, uint8_t type,

@@ -109,7 +109,8 @@ watch_kick(struct shell *sh)
 static void
 watch_send(struct watch *w, uint8_t type, struct buf *b)
 {
-	peer_send(w->peer, CONN_KEYS, type, w->shell->id, b);
+	peer_send(w->peer, w->bulk ? CONN_BULK : CONN_KEYS, type,
+	    w->shell->id, b);
 	buf_free(b);
 }
 
@@ -138,12 +139,20 @@ watch_go_to(struct watch *w, uint64_t offset)
 		    offset + w->window : UINT64_MAX;
 }
 
-static void
+/* A long one is no reason to keep the other shells' output back: it goes as
+ * bulk, and what follows it in this stream behind it, until all is written.
+ * False: there is too much of that already. */
+static bool
 watch_send_checkpoint(struct watch *w, const struct checkpoint *c,
     uint8_t kind)
 {
 	struct buf b;
 
+	if (c->len > FRAME_PAYLOAD_MAX || peer_bulk_busy(w->peer)) {
+		if (!peer_bulk_room(w->peer))
+			return false;
+		w->bulk = true;
+	}
 	buf_init(&b, c->len + 64);
 	buf_u64(&b, c->offset);
 	buf_u8(&b, kind);
@@ -152,10 +161,11 @@ watch_send_checkpoint(struct watch *w, const struct checkpoint *c,
 	buf_put(&b, c->data, c->len);
 	watch_send(w, F_CHECKPOINT, &b);
 	watch_go_to(w, c->offset);
+	return true;
 }
 
 /* The watcher knows nothing, or what it wants next is gone. */
-static void
+static bool
 watch_begin(struct watch *w)
 {
 	struct shell *sh = w->shell;
@@ -165,14 +175,12 @@ watch_begin(struct watch *w)
 	struct buf b;
 	uint8_t kind;
 
-	if ((c = shell_checkpoint(sh, &kind)) != NULL) {
-		watch_send_checkpoint(w, c, kind);
-		return;
-	}
+	if ((c = shell_checkpoint(sh, &kind)) != NULL)
+		return watch_send_checkpoint(w, c, kind);
 	start = sh->ring.start;
 	if (start == 0) {
 		watch_go_to(w, 0);	/* its birth is the first entry */
-		return;
+		return true;
 	}
 	buf_init(&b, 32);
 	buf_u64(&b, w->cursor);
@@ -181,6 +189,7 @@ watch_begin(struct watch *w)
 	ring_size_at_start(&sh->ring, &rows, &cols);
 	watch_send_resized(w, start, rows, cols);
 	watch_go_to(w, start);
+	return true;
 }
 
 static void
@@ -237,10 +246,12 @@ watch_pump(struct watch *w, size_t n)
 
 	if (sh->state == SHELL_STARTING || !keeper_turn(w))
 		return false;
-	if (w->fresh || w->cursor < sh->ring.start) {
-		watch_begin(w);
-		return true;
-	}
+	if (w->bulk && !peer_bulk_busy(w->peer))
+		w->bulk = false;
+	if (w->bulk && !peer_bulk_room(w->peer))
+		return false;
+	if (w->fresh || w->cursor < sh->ring.start)
+		return watch_begin(w);
 	e = ring_entry_from(&sh->ring, w->seq);
 	if (e != NULL && e->offset <= w->cursor) {
 		w->seq = e->seq + 1;

@@ -18,6 +18,8 @@ struct watch {
 	bool		 fresh;		/* needs a beginning */
 	bool		 told_end;
 	bool		 lagging;	/* was waited for in vain */
+	bool		 bulk;		/* goes behind everybody's keys: there is a
+					 * long checkpoint in front of it */
 	uint64_t	 cursor;	/* next byte to send */
 	uint64_t	 seq;		/* next entry of the ring to look at */
 	uint64_t	 taken, max;

@@ -134,6 +134,7 @@
 #define DEAD_BUSY_MS		10000
 #define CONNECT_MS		60000	/* a transport's whole bootstrap, without
 					 * the time a user thinks at a prompt */
+#define IDLE_AGAIN_MS		60000	/* IdleClose, but a job runs: ask again */
 #define RETRY_MAX_MS		30000	/* back-off's ceiling */
 #define RETRY_BURST		4	/* tries in RETRY_WINDOW_MS: `ufw limit` */
 #define RETRY_WINDOW_MS		30000	/* locks a user out at 6 in 30 s */
@@ -322,6 +323,9 @@
 #define RING_ENTRIES_MAX	1024u
 /* Read from a pty in one go where it must be emptied (a mark, an end). */
 #define DRAIN_MAX		(256u << 10)
+/* Queued for a server before another checkpoint is: of a hundred shells'
+ * histories one at a time goes into its queue. */
+#define BULK_QUEUE_MAX		(1u << 20)
 /* Answers to programs' questions waiting for a pty that nobody reads. */
 #define ANSWERS_MAX		4096u
 #define ANSWER_MAX		1024u

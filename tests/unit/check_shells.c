@@ -445,7 +445,7 @@ START_TEST(a_size_takes_effect_at_an_offset_and_only_when_it_changes)
 	struct tview v;
 
 	make_sh(l, &v, "main", "trap 'stty size' WINCH; echo up; "
-	    "while read x; do :; done");
+	    "while :; do read x; done");
 	watch(&v, 1, false, 0);
 	view_await_text(&v, "up\r\n");
 	size(&v, 24, 80);
@@ -668,6 +668,44 @@ START_TEST(a_checkpoint_is_kept_and_given_to_who_knows_nothing)
 }
 END_TEST
 
+START_TEST(a_long_checkpoint_keeps_no_other_shell_waiting)
+{
+	struct tlink *l = tlink_open("server", 1);
+	size_t len = 8u << 20;
+	uint8_t *history = xcalloc(1, len);
+	struct tview big, seen;
+	struct got *g;
+	struct buf b;
+
+	make_sh(l, &big, "big", "echo behind; cat");
+	make_sh(l, &seen, "seen", "echo here; cat");
+	watch(&big, 1, false, 0);
+	view_await_text(&big, "behind\r\n");
+	buf_init(&b, len + 64);
+	buf_u64(&b, 0);
+	buf_u8(&b, CHECKPOINT_FULL);
+	buf_u16(&b, 24);
+	buf_u16(&b, 80);
+	buf_put(&b, history, len);
+	conn_send_buf(l->conn, CONN_CONTROL, F_CHECKPOINT, big.id, &b);
+	buf_free(&b);
+	/* Both asked for at once, the long one first. */
+	watch(&big, 2, false, 0);
+	watch(&seen, 1, false, 0);
+	g = await(l, F_OUTPUT, seen.id);
+	ck_assert_ptr_null(tlink_find(l, F_CHECKPOINT, big.id));
+	got_free(g);
+	/* ... and its own output is behind it all the same. */
+	buf_reset(&big.out);
+	*big.events = '\0';
+	view_await_text(&big, "behind\r\n");
+	ck_assert_ptr_eq(strstr(big.events, "C2@0 "), big.events);
+	type_text(&big, "after\n");
+	view_await_text(&big, "after");
+	free(history);
+}
+END_TEST
+
 START_TEST(a_question_is_answered_once)
 {
 	struct tlink *l = tlink_open("server", 1);
@@ -779,6 +817,7 @@ static const struct {
 	T(a_shell_that_is_looked_at_stops_at_the_credit),
 	T(a_watcher_that_says_nothing_is_left_behind_and_told_of_the_gap),
 	T(a_checkpoint_is_kept_and_given_to_who_knows_nothing),
+	T(a_long_checkpoint_keeps_no_other_shell_waiting),
 	T(a_question_is_answered_once),
 	T(a_server_that_breaks_a_rule_is_dropped_alone),
 	T(the_oldest_ended_shells_go_when_there_are_too_many),
