@@ -171,16 +171,73 @@ tail_of(const struct view *v, const struct pcell *old,
 	return tail;
 }
 
-void
-view_draw(struct view *v, int y, const struct pcell *new, bool after)
+static void
+forget_cells(struct view *v, int y, int x, int n)
+{
+	struct prow *r = view_row(v, y);
+
+	for (; n > 0 && x < v->cols; n--, x++) {
+		r->cells[x].ch = PCELL_UNKNOWN;
+		r->cells[x].width = 1;
+	}
+	r->current = false;
+}
+
+/* How many columns more than ours a terminal may give a cell's text. */
+static int
+doubt_of(const struct view *v, const struct pcell *c, int width)
+{
+	unsigned char s[GRID_TEXT_MAX];
+	size_t i, n;
+	int max = 0;
+
+	n = picture_cell_text(&v->picture, c, (char *)s);
+	for (i = 0; i < n; i++)
+		/* U+0300 to U+036F take none on any terminal. */
+		if ((s[i] & 0xc0) != 0x80 && s[i] != 0xcc && s[i] != 0xcd)
+			max += 2;
+	return max > width ? max - width : 1;
+}
+
+/* A character of doubtful width, n columns for us. If the terminal gives it
+ * more, it has written over what follows; and at the end of a row it has
+ * begun the next one, or at the very end scrolled, which must not be. True if
+ * the beginning of its own row is to be drawn once more. */
+static bool
+put_doubtful(struct view *v, int y, int x, const struct pcell *c, int n)
+{
+	struct outer *o = &v->outer;
+	int over = doubt_of(v, c, n), wraps = x + n + over - v->cols;
+	bool bottom = wraps > 0 && y == v->rows - 1, fenced;
+
+	fenced = bottom && v->rows > 1 && caps_has(v->caps, CAP_CSR);
+	if (fenced) {
+		caps_emit(v->caps, CAP_CSR, 0, v->rows - 2, o->out);
+		o->y = o->x = -1;
+		outer_move(o, y, x);
+	}
+	put_cell(v, c);
+	if (fenced) {
+		caps_emit(v->caps, CAP_CSR, 0, v->rows - 1, o->out);
+		o->y = o->x = -1;
+	}
+	forget_cells(v, y, x + n, over);
+	if (wraps > 0)
+		forget_cells(v, bottom ? y : y + 1, 0, over + n);
+	return bottom;
+}
+
+/* once: what was written over is not looked after again. */
+static bool
+draw(struct view *v, int y, const struct pcell *new, bool after, bool once)
 {
 	struct prow *r = view_row(v, y);
 	struct pcell *old = r->cells;
 	int x, w, n, end;
-	bool first = after;
+	bool first = after, again = false;
 
 	if (!after && memcmp(old, new, (size_t)v->cols * sizeof *new) == 0)
-		return;
+		return false;
 	end = tail_of(v, old, new);
 	if (after && end == 0)
 		end = 1;
@@ -203,6 +260,9 @@ view_draw(struct view *v, int y, const struct pcell *new, bool after)
 			use_erase_pen(v, new[x].pen);
 			caps_emit(v->caps, CAP_ECH, n, 0, v->outer.out);
 			w = n;
+		} else if (new[x].doubt && !once) {
+			if (put_doubtful(v, y, x, &new[x], w))
+				again = true;
 		} else
 			put_cell(v, &new[x]);
 		memcpy(&old[x], &new[x], (size_t)w * sizeof *old);
@@ -217,6 +277,14 @@ view_draw(struct view *v, int y, const struct pcell *new, bool after)
 		    (size_t)(v->cols - end) * sizeof *old);
 		r->wrapped = false;
 	}
+	return again;
+}
+
+void
+view_draw(struct view *v, int y, const struct pcell *new, bool after)
+{
+	if (draw(v, y, new, after, false))
+		draw(v, y, new, false, true);
 }
 
 bool

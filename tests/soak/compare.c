@@ -59,7 +59,9 @@ doubt_text(const char *s)
 		cp = *p < 0x80 ? *p : *p & (0x3f >> more);
 		for (p++; more > 0 && *p != '\0'; more--)
 			cp = cp << 6 | (*p++ & 0x3f);
-		if (outside_width(cp) != width_of(cp))
+		/* libvterm has no characters FFFE, FFFF. */
+		if (outside_width(cp) != width_of(cp) ||
+		    (cp & 0xfffe) == 0xfffe)
 			return true;
 		n++;
 	}
@@ -130,12 +132,17 @@ extra(const struct caps *caps, const struct screen *s, const struct pen *p,
     const struct outside_extra *e, bool blank, int y, int x, struct buf *why)
 {
 	const char *uri, *id = "";
-	char link[600] = "";
+	char link[2400] = "";
 
 	if (p->link != 0 && caps_flag(caps, CAPS_LINKS) &&
 	    (uri = grid_link(screen_grid(s), p->link, &id)) != NULL &&
-	    strlen(uri) < 400 && (id == NULL || strlen(id) < 60))
-		snprintf(link, sizeof link, "%s;%s", id == NULL ? "" : id, uri);
+	    strlen(uri) <= VIEW_LINK_BYTES && strcspn(uri, " ") ==
+	    strlen(uri)) {
+		if (id == NULL || strlen(id) > 60 || strcspn(id, " :;") !=
+		    strlen(id))
+			id = "";
+		snprintf(link, sizeof link, "%s;%s", id, uri);
+	}
 	/* What shows on a blank, too. */
 	if (!number(why, y, x, "underline style", e->underline,
 	    p->underline) ||

@@ -20,7 +20,10 @@
 #define EXTRAS_MAX	20000
 #define STRING_MAX	(1 << 20)
 #define TITLES_MAX	16
+#define LINKS_MAX	20000
 #define RUN_MAX		2048
+
+static const struct outside_extra no_extra = { .link = "" };
 
 enum state { GROUND, ESC, CSI, OSC, OSC_ESC, CHARSET };
 
@@ -53,6 +56,8 @@ struct outside {
 	unsigned long	 bells;
 	int		 region_top, region_bottom;
 
+	char		*links[LINKS_MAX];	/* each once */
+	size_t		 nlinks;
 	struct outside_extra pen, *extras;
 	uint32_t	 nextras, extra_now;
 	char		*complaint;
@@ -199,7 +204,8 @@ outside_new(int rows, int cols)
 	buf_init(&o->raw, STRING_MAX);
 	o->title = xstrdup("own");
 	o->extras = xcalloc(EXTRAS_MAX, sizeof *o->extras);
-	o->nextras = 1;		/* number 0: nothing of the kind */
+	o->pen = o->extras[0] = no_extra;
+	o->nextras = 1;
 	o->region_bottom = rows;
 	o->modes[o->nmodes++] = 25;
 	return o;
@@ -224,6 +230,8 @@ outside_free(struct outside *o)
 	buf_free(&o->str);
 	buf_free(&o->raw);
 	free(o->extras);
+	for (i = 0; i < o->nlinks; i++)
+		free(o->links[i]);
 	free(o->complaint);
 	free(o);
 }
@@ -270,11 +278,10 @@ mode_set(struct outside *o, int number, bool on)
 static void
 extra_settle(struct outside *o)
 {
-	static const struct outside_extra none;
 	struct outside_extra *e = &o->pen;
 	uint32_t i;
 
-	if (memcmp(e, &none, sizeof none) == 0)
+	if (memcmp(e, &no_extra, sizeof no_extra) == 0)
 		i = 0;
 	else
 		for (i = 1; i < o->nextras; i++)
@@ -490,6 +497,19 @@ csi(struct outside *o, uint8_t final)
 		complain(o, "a control sequence", o->raw.data, o->raw.len);
 }
 
+static const char *
+link_of(struct outside *o, const char *s)
+{
+	size_t i;
+
+	for (i = 0; i < o->nlinks; i++)
+		if (strcmp(o->links[i], s) == 0)
+			return o->links[i];
+	if (o->nlinks == LINKS_MAX)
+		return no_extra.link;
+	return o->links[o->nlinks++] = xstrdup(s);
+}
+
 static void
 osc(struct outside *o)
 {
@@ -502,12 +522,12 @@ osc(struct outside *o)
 		o->title = xstrdup(s + 2);
 	} else if (strncmp(s, "8;", 2) == 0) {
 		semi = strchr(s + 2, ';');
-		memset(o->pen.link, 0, sizeof o->pen.link);
-		if (semi == NULL || strlen(s + 2) >= sizeof o->pen.link)
+		if (semi == NULL) {
 			complain(o, "a link", s, strlen(s));
-		else if (semi[1] != '\0')
-			strcpy(o->pen.link, strncmp(s + 2, "id=", 3) == 0 ?
-			    s + 5 : s + 2);
+			semi = "";
+		}
+		o->pen.link = semi[0] == '\0' || semi[1] == '\0' ? no_extra.link :
+		    link_of(o, strncmp(s + 2, "id=", 3) == 0 ? s + 5 : s + 2);
 		extra_settle(o);
 	} else if (strncmp(s, "52;", 3) == 0) {
 		if (strchr(s, '?') != NULL)
@@ -816,7 +836,6 @@ outside_bells(const struct outside *o)
 const char *
 outside_left_on(struct outside *o)
 {
-	static const struct outside_extra none;
 	int i;
 
 	if (mode_at(o, 25) < 0)
@@ -839,7 +858,7 @@ outside_left_on(struct outside *o)
 		return "key flags";
 	if (strcmp(o->title, "own") != 0 || o->ntitles != 0)
 		return "the title";
-	if (o->styled || memcmp(&o->pen, &none, sizeof none) != 0)
+	if (o->styled || memcmp(&o->pen, &no_extra, sizeof no_extra) != 0)
 		return "a pen";
 	if (o->region_top != 0 || o->region_bottom != o->rows)
 		return "a scroll region";

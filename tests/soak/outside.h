@@ -21,7 +21,7 @@ struct outside_extra {
 	bool		faint, conceal, overline;
 	uint8_t		underline;	/* 0..5 as in SGR 4:n */
 	uint32_t	ul;		/* 0 default, 1<<24|index, 2<<24|rgb */
-	char		link[512];	/* "id;uri", "" if none */
+	const char	*link;		/* "id;uri", "" if none */
 };
 
 struct outside_cell {

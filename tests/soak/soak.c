@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * soak [-n CASES] [-t SECONDS] [SEED]	random cases, from that seed on
- * soak -r FILE				a case that was written down
+ * soak [-1] -r FILE			a case that was written down; cut down
  * soak -1 SEED				one case, shown
  *
  * A case that fails is cut down and written to soak-SEED.case; the status is
@@ -206,6 +206,11 @@ main(int argc, char **argv)
 		    (c = case_read(fp)) == NULL) {
 			fprintf(stderr, "soak: cannot read %s\n", file);
 			return 2;
+		}
+		if (single) {
+			case_shrink(c, fails, 60);
+			report(c);
+			return 1;
 		}
 		case_show(c, stdout);
 		return !explain(c);

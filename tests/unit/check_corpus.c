@@ -4,7 +4,8 @@
  * cursor and attributes against ours. Where the emulators that were asked
  * agree ("same", "libvterm-alone") we must agree too; the exceptions stand in
  * corpus-exceptions.txt, each with its reason. What is contested is counted
- * only. The fuzz packs must be survived. Lies in $DLMUX_CORPUS, by default
+ * only. A terminal outside that gets the view's frames must show what we show
+ * (tests/soak). The fuzz packs must be survived. Lies in $DLMUX_CORPUS, by default
  * ../shared/corpus; when it is not there the tests say so and pass.
  */
 #include <sys/stat.h>
@@ -17,6 +18,8 @@
 
 #include "../../server/base/mem.h"
 #include "../../term/screen.h"
+#include "../../term/view.h"
+#include "../soak/oracle.h"
 
 /* Cases that matched when this number was last raised. */
 #define FLOOR	378
@@ -349,6 +352,91 @@ START_TEST(screens_agree_where_the_emulators_agree)
 }
 END_TEST
 
+/* What a terminal outside shows of a case: frame by frame, the sizes equal,
+ * from an attach before the first byte on. NULL, or what differs. */
+static const char *
+run_outside(const char *dir, const char *name, struct buf *why)
+{
+	char *input, *size;
+	struct screen *s;
+	struct caps *caps;
+	struct view *v;
+	struct outside *t;
+	struct view_frame frame;
+	struct buf out;
+	int cols, rows;
+	size_t len, at, n;
+	bool ok = true;
+
+	if ((input = slurp(dir, name, "input", &len)) == NULL)
+		return "-";
+	size = slurp(dir, name, "size", NULL);
+	ck_assert_int_eq(sscanf(size, "%d %d", &cols, &rows), 2);
+	s = screen_new(rows, cols, NULL, NULL);
+	rows = screen_rows(s);
+	cols = screen_cols(s);
+	caps = oracle_caps("all");
+	v = view_new(caps, rows, cols);
+	t = outside_new(rows, cols);
+	buf_init(&out, 64 << 20);
+	/* About eight frames, cut anywhere. */
+	for (at = 0; ok && (at < len || at == 0); at += n) {
+		n = len / 8 + 1 < len - at ? len / 8 + 1 : len - at;
+		feed(s, input + at, n);
+		buf_reset(&out);
+		view_render(v, s, &out, &frame);
+		outside_write(t, out.data, out.len);
+		ok = compare_screen(t, s, caps, 0, 0, why) &&
+		    compare_modes(t, s, caps, why);
+		if (len == 0)
+			break;
+	}
+	buf_free(&out);
+	outside_free(t);
+	view_free(v);
+	caps_free(caps);
+	screen_free(s);
+	free(input);
+	free(size);
+	return ok ? NULL : "differs";
+}
+
+START_TEST(a_terminal_outside_shows_the_same)
+{
+	const char *dir = corpus(), *what;
+	int run = 0, good = 0;
+	struct dirent *e;
+	struct buf why;
+	DIR *d;
+
+	if (dir == NULL)
+		return;
+	d = opendir(dir);
+	ck_assert_ptr_nonnull(d);
+	while ((e = readdir(d)) != NULL) {
+		if (*e->d_name == '.' || (getenv("CASE") != NULL &&
+		    strcmp(getenv("CASE"), e->d_name) != 0))
+			continue;
+		buf_init(&why, 1 << 16);
+		what = run_outside(dir, e->d_name, &why);
+		if (what == NULL) {
+			run++;
+			good++;
+		} else if (*what != '-') {
+			run++;
+			printf("corpus: %s: outside: %.*s\n", e->d_name,
+			    (int)why.len, (char *)why.data);
+		}
+		buf_free(&why);
+	}
+	closedir(d);
+	printf("corpus: %-16s %4d of %4d match\n", "terminal outside", good,
+	    run);
+	fflush(stdout);
+	ck_assert_int_eq(good, run);
+}
+END_TEST
+
 START_TEST(fuzz_packs_are_survived)
 {
 	const char *dir = corpus();
@@ -394,6 +482,7 @@ main(void)
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, screens_agree_where_the_emulators_agree);
+	tcase_add_test(tc, a_terminal_outside_shows_the_same);
 	tcase_add_test(tc, fuzz_packs_are_survived);
 	suite_add_tcase(suite, tc);
 	sr = srunner_create(suite);
