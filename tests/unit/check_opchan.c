@@ -411,6 +411,7 @@ START_TEST(a_command_runs_and_its_bytes_pass)
 	ck_assert_uint_eq(seen.out.len, 6);
 	opchan_close(op);
 	want(F_CLOSE);
+	msg_open_free(&m);
 }
 END_TEST
 
@@ -445,6 +446,8 @@ START_TEST(a_dead_server_loses_and_doubles_nothing)
 	ck_assert_uint_eq(seen.out.len, 6);
 	ck_assert(memcmp(seen.out.data, "abcdEF", 6) == 0);
 	ck_assert_int_eq(seen.result.how, OPCHAN_EXITED);
+	msg_open_free(&first);
+	msg_open_free(&m);
 }
 END_TEST
 
@@ -460,6 +463,8 @@ START_TEST(an_open_without_answer_is_asked_again_not_resumed)
 	m = get_open(want(F_OPEN));
 	ck_assert(memcmp(m.op, first.op, MSG_ID) == 0);
 	ck_assert_uint_eq(m.flags, 0);
+	msg_open_free(&first);
+	msg_open_free(&m);
 }
 END_TEST
 
