@@ -48,6 +48,7 @@ peers_find(struct bench *b)
 	file_write(conf, 0600, "set -g status off\nset -g history-limit "
 	    "10000\nset -sg escape-time 0\nset -g default-shell /bin/sh\n"
 	    "set -g default-terminal screen-256color\n"
+	    "set -g assume-paste-time 0\n"
 	    "set -g exit-empty off\n");
 	file_write(rc, 0600, "startup_message off\nhardstatus off\n"
 	    "defscrollback 10000\nvbell off\n");
