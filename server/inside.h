@@ -114,6 +114,7 @@ struct workspace {
 	bool			 changed;	/* pending ones try again */
 	bool			 refresh;	/* REFRESH when it comes up */
 	bool			 connecting, tried;	/* tried: in vain */
+	bool			 idle;		/* nobody uses it, it may be let go */
 	bool			 let_go;	/* by a user: not brought back */
 	uint64_t		 down_ms;	/* clock_ms() since when no answer */
 	TAILQ_HEAD(, sshell)	 shells;	/* oldest first */
@@ -124,6 +125,8 @@ struct workspace {
 	TAILQ_HEAD(, chan)	 chans;		/* that USEd it */
 	TAILQ_HEAD(, prompt)	 prompts;
 	uint64_t		 typed_ms;	/* clock_ms() of the last key */
+	uint64_t		 idle_ms;	/* IdleClose; 0: never */
+	struct event		*idle_ev;	/* pending: nobody uses it */
 };
 
 /* Makes the record (a limit may refuse: NULL and *cause), link still NULL. */

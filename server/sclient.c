@@ -722,7 +722,7 @@ on_letgo(struct sclient *c, uint8_t type, uint32_t channel,
 		/* Somebody who typed lately does not want it back. */
 		w->typed_ms = 0;
 		w->let_go = true;
-		link_disconnect(w->link);
+		link_disconnect(w->link, "disconnected");
 		workspace_changed(w);
 		sclient_done(c, channel, R_NONE, 0, "%s", "");
 	}

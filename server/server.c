@@ -195,7 +195,7 @@ server_stop(struct server *s, bool restart)
 	attach_stop(s, restart);
 	TAILQ_FOREACH(w, &s->workspaces, entry)
 		if (w->link != NULL)
-			link_disconnect(w->link);
+			link_disconnect(w->link, "disconnected");
 	timer_ms(s->stop_ev, STOP_MS);
 }
 

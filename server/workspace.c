@@ -85,6 +85,8 @@ workspace_free(struct workspace *w)
 	}
 	while ((sh = TAILQ_FIRST(&w->shells)) != NULL)
 		sshell_free(sh);
+	if (w->idle_ev != NULL)
+		event_free(w->idle_ev);
 	link_free(w->link);
 	TAILQ_REMOVE(&w->server->workspaces, w, entry);
 	w->server->nworkspaces--;
@@ -161,6 +163,19 @@ workspace_server_id(const struct workspace *w, uint8_t id[MSG_ID])
 		id[i] ^= (uint8_t)(hash >> (8 * i));
 }
 
+/* For tests, which would else wait for minutes. */
+static uint64_t
+workspace_idle_ms(const struct target *t)
+{
+#ifdef DLMUX_HOOKS
+	const char *v = getenv("DLMUX_IDLE_MS");
+
+	if (v != NULL && t->idle_ms != 0)
+		return strtoull(v, NULL, 10);
+#endif
+	return t->idle_ms;
+}
+
 static void
 workspace_target(struct workspace *w, const struct target *t)
 {
@@ -168,6 +183,7 @@ workspace_target(struct workspace *w, const struct target *t)
 	struct link_setup setup;
 
 	w->probe = t->probe;
+	w->idle_ms = workspace_idle_ms(t);
 	strv_free(w->send_env);
 	w->send_env = strv_copy(t->send_env);
 	if (w->link != NULL) {
@@ -299,25 +315,90 @@ workspace_text(const struct workspace *w)
 	return t != NULL ? t : "";
 }
 
+/* --- IdleClose ---------------------------------------------------------- */
+
+/* Nobody used it for so long; whether a job there does, only the agent
+ * knows. */
+static void
+workspace_idle(int fd, short what, void *arg)
+{
+	struct workspace *w = arg;
+
+	(void)fd;
+	(void)what;
+	link_send(w->link, CONN_CONTROL, F_JOBS, 0, NULL, 0);
+}
+
+static void
+workspace_idle_in(struct workspace *w, uint64_t ms)
+{
+	struct timeval tv = { (time_t)(ms / 1000),
+	    (suseconds_t)(ms % 1000 * 1000) };
+
+	evtimer_add(w->idle_ev, &tv);
+}
+
+static void
+workspace_jobs(struct workspace *w, const uint8_t *data, size_t len)
+{
+	struct rd r;
+	uint32_t n;
+	char *why;
+
+	rd_init(&r, data, len);
+	n = rd_u32(&r);
+	/* Pending: somebody came meanwhile and has gone again. */
+	if (!rd_end(&r) || !w->idle || evtimer_pending(w->idle_ev, NULL))
+		return;
+	if (n > 0) {
+		workspace_idle_in(w, w->idle_ms < IDLE_AGAIN_MS ? w->idle_ms :
+		    IDLE_AGAIN_MS);
+		return;
+	}
+	why = xasprintf("let go after %llu min without use",
+	    (unsigned long long)(w->idle_ms / 60000));
+	log_info("%s: %s", w->name, why);
+	w->typed_ms = 0;	/* nobody waits for an echo any more */
+	link_disconnect(w->link, why);
+	free(why);
+}
+
+static void
+workspace_settle_idle(struct workspace *w, bool used)
+{
+	bool idle = w->up && w->ready && !used && w->idle_ms > 0;
+
+	if (idle == w->idle)
+		return;
+	w->idle = idle;
+	if (w->idle_ev == NULL)
+		w->idle_ev = evtimer_new(w->server->base, workspace_idle, w);
+	if (idle)
+		workspace_idle_in(w, w->idle_ms);
+	else
+		evtimer_del(w->idle_ev);
+}
+
 /* Who waits for the far side: its deadlines are shorter then, and a lost link
  * is brought back. */
 void
 workspace_settle(struct workspace *w)
 {
 	struct chan *ch;
-	bool wanted, busy;
+	bool used, busy;
 
 	if (w->link == NULL)
 		return;
+	used = w->nrelays > 0 || request_users(w) > 0 || attach_users(w) > 0;
+	TAILQ_FOREACH(ch, &w->chans, ws_entry)
+		if (!(ch->flags & USE_PASSIVE))
+			used = true;
 	/* Who sits in front of a shell and types nothing does not wait. */
 	busy = w->nworking > 0 || request_users(w) > 0 ||
 	    (w->typed_ms != 0 && clock_ms() - w->typed_ms < TYPED_BUSY_MS);
-	wanted = busy || w->nrelays > 0 || attach_users(w) > 0;
-	TAILQ_FOREACH(ch, &w->chans, ws_entry)
-		if (!(ch->flags & USE_PASSIVE))
-			wanted = true;
 	link_busy(w->link, busy);
-	link_want(w->link, wanted && !w->let_go);
+	link_want(w->link, (used || busy) && !w->let_go);
+	workspace_settle_idle(w, used);
 }
 
 /* --- what clients are told ---------------------------------------------- */
@@ -523,6 +604,9 @@ workspace_link_message(struct link *link, uint8_t type, uint32_t channel,
 			sshell_all_told(w);
 			workspace_changed(w);
 		}
+		break;
+	case F_JOBS:
+		workspace_jobs(w, data, len);
 		break;
 	case F_SHELL:
 		if (!sshell_told(w, channel, data, len))

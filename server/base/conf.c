@@ -68,7 +68,7 @@ static const struct keyword keywords[] = {
 	{ "Command",		BLOCK,		1, RAW,	take_command },
 	{ "EnvProbe",		TOP | BLOCK,	1, 1,	take_probe },
 	{ "HistoryLines",	TOP,		1, 1,	take_history },
-	{ "IdleDisconnect",	BLOCK,		1, 1,	take_idle },
+	{ "IdleClose",		BLOCK,		1, 1,	take_idle },
 	{ "Include",		TOP | BLOCK,	1, -1,	take_include },
 	{ "PrefixKey",		TOP,		1, 1,	take_prefix },
 	{ "SendEnv",		TOP | BLOCK,	1, -1,	take_send_env },
@@ -339,7 +339,7 @@ take_idle(struct parse *p, char **w, int n)
 		ws->idle_min = 0;
 		return 0;
 	}
-	return number(p, "IdleDisconnect (minutes, or no)", w[0], 525600,
+	return number(p, "IdleClose (minutes, or no)", w[0], 525600,
 	    &ws->idle_min);
 }
 

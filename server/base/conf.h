@@ -20,7 +20,7 @@ struct conf_workspace {
 	char	*binary_machine; /* AgentMachine "Linux aarch64" */
 	int	 probe;		/* EnvProbe, -1 not given */
 	char	**send_env;	/* SendEnv, NULL not given */
-	long	 idle_min;	/* IdleDisconnect, 0 is no, -1 not given */
+	long	 idle_min;	/* IdleClose, 0 is no, -1 not given */
 	char	*file;		/* where the block starts, for errors */
 	int	 line;
 };

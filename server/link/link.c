@@ -815,7 +815,7 @@ link_want(struct link *l, bool on)
 }
 
 void
-link_disconnect(struct link *l)
+link_disconnect(struct link *l, const char *why)
 {
 	l->wanted = l->start = l->prompt_next = false;
 	event_del(l->retry_ev);
@@ -823,7 +823,7 @@ link_disconnect(struct link *l)
 		struct buf b;
 
 		buf_init(&b, WIRE_SMALL_MAX);
-		buf_str(&b, "disconnected");
+		buf_str(&b, why);
 		conn_send_buf(l->conn, CONN_CONTROL, F_BYE, 0, &b);
 		buf_free(&b);
 		part(l);
@@ -832,7 +832,7 @@ link_disconnect(struct link *l)
 	drop(l);
 	if (l->state == LINK_DOWN)
 		return;
-	note(l, LINK_DOWN, xstrdup("disconnected"));
+	note(l, LINK_DOWN, xstrdup(why));
 	l->tell = true;
 	wake(l);
 }

@@ -60,8 +60,8 @@ void	 link_retarget(struct link *, const struct target *);
 /* Keep trying in the background with back-off while wanted; but not when the
  * authentication or the host key failed: that waits for link_connect(). */
 void	 link_want(struct link *, bool);
-/* BYE and down; no retry. Shells stay. */
-void	 link_disconnect(struct link *);
+/* BYE and down; no retry. Shells stay. why: the state's text from now on. */
+void	 link_disconnect(struct link *, const char *why);
 /* Somebody is waiting for an answer: shorter dead-peer deadlines. */
 void	 link_busy(struct link *, bool);
 

@@ -26,7 +26,7 @@ struct kind {
 	int		 flags;
 	const char	*what;		/* its target, for errors */
 	const char	*extra;		/* allowed in it beside [A-Za-z0-9_.-] */
-	long		 idle_min;	/* default of IdleDisconnect */
+	long		 idle_min;	/* default of IdleClose */
 };
 
 static const struct kind kinds[] = {

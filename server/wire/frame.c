@@ -55,6 +55,7 @@ static const struct frame_kind table[] = {
 	{ F_SIZE,	"SIZE",		SA,	4 },
 	{ F_KILL,	"KILL",		SA,	WIRE_SMALL_MAX },
 	{ F_DISMISS,	"DISMISS",	SA,	0 },
+	{ F_JOBS,	"JOBS",		SA | A,	4 },
 
 	{ F_USE,	"USE",		C,	FRAME_OPEN_MAX },
 	{ F_LINK,	"LINK",		SC,	2 * WIRE_WORDS_MAX },

@@ -61,6 +61,7 @@ enum frame_type {
 	F_SIZE		= 0x3b,
 	F_KILL		= 0x3c,
 	F_DISMISS	= 0x3d,
+	F_JOBS		= 0x3e,
 	/* client <-> server */
 	F_USE		= 0x50,
 	F_LINK		= 0x51,

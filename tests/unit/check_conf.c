@@ -85,11 +85,11 @@ START_TEST(keywords_quotes_and_comments_are_understood)
 	    "\tEnvProbe no\n"
 	    "\tSendEnv A\n"
 	    "\tSendEnv B\n"
-	    "\tIdleDisconnect 5\n"
+	    "\tIdleClose 5\n"
 	    "Workspace two\n"
 	    "Target ssh:web\n"
 	    "AgentMachine \"Linux riscv64\"\n"
-	    "IdleDisconnect no";
+	    "IdleClose no";
 	char *cause = NULL, *path = in_top("dlmux.conf"), *want;
 	const struct conf_workspace *w;
 	struct conf *c = conf_parse(text, sizeof text - 1, path, &cause);
@@ -156,7 +156,7 @@ static const struct { const char *text, *error; } bad[] = {
 	{ "\nInclude /nonexistent/file\n", ":2: Include /nonexistent/file: "
 	    "No such file" },
 	{ "\nInclude /dev/zero\n", "/dev/zero:0: not a regular file" },
-	{ "Workspace a\nIdleDisconnect soon\n", ":2: IdleDisconnect" },
+	{ "Workspace a\nIdleClose soon\n", ":2: IdleClose" },
 };
 
 START_TEST(errors_name_file_and_line)

@@ -294,10 +294,10 @@ START_TEST(blocks_of_the_config_name_workspaces)
 	    " EnvProbe interactive\n AgentMachine Linux aarch64\n"
 	    " AgentBinary /opt/x\n"
 	    "Workspace ssh:deploy@prod.example.com\n SendEnv BAR\n"
-	    " EnvProbe login\n IdleDisconnect 5\n"
+	    " EnvProbe login\n IdleClose 5\n"
 	    "Workspace a\n Target b\nWorkspace b\n Target a\n"
 	    "Workspace dp\n Target devpod:x\n"
-	    "Workspace devpod:y\n IdleDisconnect no\n"
+	    "Workspace devpod:y\n IdleClose no\n"
 	    "Workspace local\n EnvProbe interactive\n"
 	    "Workspace ssh:z\n Command foo\n"
 	    "Workspace sh\n Target local:x\n");
