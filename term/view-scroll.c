@@ -213,8 +213,8 @@ view_scroll(struct view *v, const struct screen *s)
 	v->lines = lines;
 	if (count == 0)
 		return;
-	if (keep > VIEW_LINES_MAX)
-		keep = VIEW_LINES_MAX;
+	if (count > VIEW_LINES_MAX && keep > VIEW_LINES_FLOOD)
+		keep = VIEW_LINES_FLOOD;
 	if ((uint64_t)keep > count)
 		keep = (int)count;
 	if (view_exact(v))

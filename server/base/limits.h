@@ -148,9 +148,12 @@
 /* One capability: the longest in use, setaf, has some 70 bytes. */
 #define CAPS_STRING_MAX		512u
 #define CAPS_COUNT_MAX		256u
-/* History lines in one frame: more would hold up the screen behind them, and
- * few terminals keep more. */
-#define VIEW_LINES_MAX		2000
+/* History lines in one frame: a terminal that was stopped for a while gets
+ * what came meanwhile. When there are more (a flood) some are lost anyway,
+ * and only the newest few are sent, so as not to hold up the screen behind
+ * them: half a megabyte is the twentieth of a second of a usual terminal. */
+#define VIEW_LINES_MAX		6000
+#define VIEW_LINES_FLOOD	1000
 /* ... and the bytes after which no further line is begun. */
 #define VIEW_LINES_BYTES	(4u << 20)
 /* A frame: a million cells, each with its own colours and attributes. */

@@ -522,12 +522,18 @@ START_TEST(a_flood_in_one_frame_is_marked_where_lines_are_left_out)
 	world_init(&w, "xterm-256color", 6, 20, 6, 20);
 	world_say(&w, "first\r\n");
 	step(&w);
+	for (i = 0; i < 5500; i++) {
+		snprintf(line, sizeof line, "all %zu\r\n", i);
+		world_say(&w, line);
+	}
+	step(&w);
+	compare_history(&w, 5500 - 6);
 	for (i = 0; i < 9000; i++) {
 		snprintf(line, sizeof line, "line %zu\r\n", i);
 		world_say(&w, line);
 	}
 	step(&w);
-	compare_history(&w, 2000);
+	compare_history(&w, 1000);
 	for (i = 0; i < w.t->nlines; i++)
 		if (strstr(w.t->lines[i], "lines left out") != NULL)
 			marks++;
