@@ -2,12 +2,9 @@
 /*
  * `capture`: a screen as text.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "../server/base/fd.h"
 #include "query.h"
 #include "say.h"
 
@@ -17,12 +14,7 @@ capture_answer(uint8_t type, const uint8_t *p, size_t n, void *arg)
 	(void)arg;
 	if (type != F_TEXT)
 		return QUERY_DEFAULT;
-	if (fd_write_all(STDOUT_FILENO, p, n) == -1) {
-		if (errno != EPIPE)
-			say("standard output: %s", strerror(errno));
-		return STATUS_FAILED;
-	}
-	return 0;
+	return say_out(p, n) == -1 ? STATUS_FAILED : 0;
 }
 
 int

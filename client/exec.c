@@ -40,6 +40,7 @@ struct exec {
 	struct progress		*progress;
 	struct outfd		*out[2];	/* stdout, stderr */
 	bool			 out_ended;	/* stdout: nothing more comes */
+	bool			 out_lost;	/* a full disk */
 	struct event		*in_ev, *signals[EXEC_SIGNALS];
 	bool			 in_on;
 	char			*workspace;
@@ -195,9 +196,11 @@ exec_write_failed(struct outfd *o, int error, void *arg)
 
 	/* A reader that went (head) ends the command as a closed pipe does
 	 * here. Anything else (a full disk) is said. */
-	if (error != EPIPE && error != EIO)
+	if (error != EPIPE && error != EIO) {
 		say("exec: %s: %s", o == e->out[0] ? "standard output" :
 		    "standard error", strerror(error));
+		e->out_lost = true;
+	}
 	opchan_shut(e->op, exec_stream(e, o));
 	if (e->over)
 		event_base_loopbreak(e->base);
@@ -591,6 +594,9 @@ cmd_exec(struct args *args)
 	if (status == 0) {
 		exec_run(&e, args_has(args, "n"));
 		status = e.status;
+		/* The command knows nothing of our full disk. */
+		if (status == 0 && e.out_lost)
+			status = STATUS_FAILED;
 	}
 	if (e.status_fd >= 0 && e.json.len > 0 && fd_write_all(e.status_fd,
 	    e.json.data, e.json.len) == -1)

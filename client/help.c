@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../server/base/buf.h"
-#include "../server/base/fd.h"
 #include "../server/wire/msg.h"
 #include "command.h"
 #include "say.h"
@@ -23,7 +21,7 @@
 static int
 help_print(struct buf *b)
 {
-	int r = fd_write_all(STDOUT_FILENO, b->data, b->len) == -1;
+	int r = say_out(b->data, b->len) == -1;
 
 	buf_free(b);
 	return r ? STATUS_FAILED : 0;

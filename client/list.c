@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../server/base/fd.h"
 #include "../server/base/log.h"
 #include "../server/base/mem.h"
 #include "json.h"
 #include "query.h"
+#include "say.h"
 
 #define LIST_OUT_MAX	(64u << 20)
 #define LIST_CELL	160
@@ -299,7 +299,7 @@ cmd_list(struct args *args)
 	if (status == 0) {
 		buf_init(&b, LIST_OUT_MAX);
 		(args_has(args, "json") ? list_json : list_table)(&l, &b);
-		if (fd_write_all(STDOUT_FILENO, b.data, b.len) == -1)
+		if (say_out(b.data, b.len) == -1)
 			status = STATUS_FAILED;
 		buf_free(&b);
 	}

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../server/base/fd.h"
 #include "../server/base/mem.h"
@@ -76,7 +75,7 @@ making_started(struct opchan *op, const struct msg_started *s, void *arg)
 	int status = 0;
 
 	opchan_close(op);
-	if (fd_write_all(STDOUT_FILENO, line, strlen(line)) == -1)
+	if (say_out(line, strlen(line)) == -1)
 		status = STATUS_FAILED;
 	free(line);
 	making_end(m, status);

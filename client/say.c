@@ -3,6 +3,7 @@
  * Words for the user. Control characters in what a far side said are made
  * visible here, so that an error text cannot drive the terminal.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,16 @@ say(const char *fmt, ...)
 		    p == text ? "dlmux: " : "    ", clean);
 		say_raw(line);
 	}
+}
+
+int
+say_out(const void *p, size_t n)
+{
+	if (fd_write_all(STDOUT_FILENO, p, n) != -1)
+		return 0;
+	if (errno != EPIPE)
+		say("standard output: %s", strerror(errno));
+	return -1;
 }
 
 void

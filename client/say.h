@@ -6,8 +6,13 @@
 #ifndef DLMUX_SAY_H
 #define DLMUX_SAY_H
 
+#include <stddef.h>
+
 void	 say(const char *, ...) __attribute__((format(printf, 1, 2)));
 void	 say_raw(const char *);		/* a line as it is */
+/* Writes to stdout, whole, what a command was run for. 0; -1 when it could
+ * not, which is said unless the reader went away. */
+int	 say_out(const void *, size_t);
 /* A line without newline that the next say() or say_progress(NULL) wipes;
  * nothing if stderr is no terminal. */
 void	 say_progress(const char *);

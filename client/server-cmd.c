@@ -135,8 +135,7 @@ server_status(struct args *args)
 		buf_puts(&s.list, s.list.len > 0 ? "\n  ]\n}\n" : "]\n}\n");
 	}
 	buf_put(&s.out, s.list.data, s.list.len);
-	if (status == 0 && fd_write_all(STDOUT_FILENO, s.out.data,
-	    s.out.len) == -1)
+	if (status == 0 && say_out(s.out.data, s.out.len) == -1)
 		status = STATUS_FAILED;
 	buf_free(&s.out);
 	buf_free(&s.list);
@@ -194,7 +193,7 @@ server_stop_now(struct args *args, bool restart)
 static void
 put_line(const char *text)
 {
-	(void)fd_write_all(STDOUT_FILENO, text, strlen(text));
+	(void)say_out(text, strlen(text));
 }
 
 static int

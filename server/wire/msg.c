@@ -202,6 +202,28 @@ _Static_assert(offsetof(struct msg_attach, caps_len) ==
     offsetof(struct msg_attach, caps) + offsetof(struct blob, len),
     "caps and caps_len are read as a struct blob");
 
+/* What the reader would refuse fails the buffer here, where there is somebody
+ * to tell: there the whole message is only damaged. */
+static void
+put_str(struct buf *b, const char *s)
+{
+	if (s != NULL && strlen(s) > MSG_STRING_MAX)
+		b->failed = true;
+	buf_str(b, s);
+}
+
+static void
+put_strv(struct buf *b, char *const *strv, size_t maxn, size_t max)
+{
+	size_t i, n = strv_len(strv), total = 0;
+
+	for (i = 0; i < n; i++)
+		total += strlen(strv[i]);
+	if (n > maxn || total > max)
+		b->failed = true;
+	buf_strv(b, strv);
+}
+
 static void
 fields_put(struct buf *b, const void *msg, const struct field *f, size_t n)
 {
@@ -227,11 +249,15 @@ fields_put(struct buf *b, const void *msg, const struct field *f, size_t n)
 			buf_put(b, p, MSG_ID);
 			break;
 		case STR:
-			buf_str(b, *(char *const *)p);
+			put_str(b, *(char *const *)p);
 			break;
 		case STRV:
+			put_strv(b, *(char **const *)p, MSG_STRINGS_MAX,
+			    MSG_STRING_MAX);
+			break;
 		case LONG_STRV:
-			buf_strv(b, *(char **const *)p);
+			put_strv(b, *(char **const *)p, OPEN_MAX_STRINGS,
+			    OPEN_MAX_BYTES);
 			break;
 		case BLOB:
 			blob = p;

@@ -118,6 +118,45 @@ def output_kinds(t):
 
 
 @test()
+def a_full_disk_here(t):
+    """output that cannot be written is no success"""
+    with open('/dev/full', 'wb') as full:
+        for ws in places(t):
+            for fd in 'stdout', 'stderr':
+                r, w = os.pipe()
+                p = t.run('exec', '--status-fd', w, ws, '--', 'sh', '-c',
+                          'echo x; echo y >&2', rc=125, pass_fds=(w,),
+                          **{fd: full})
+                os.close(w)
+                eq(os.read(r, 100), b'{"exit":0}\n', 'the command itself')
+                os.close(r)
+                if fd == 'stdout':
+                    ok('No space left' in p.err, p)
+            t.run('exec', ws, '--', 'sh', '-c', 'echo x; exit 3', rc=3,
+                  stdout=full)
+        t.run('new', 'local:a')
+        t.run('send', '--wait', 'text=^4$', 'local:a', 'echo $((2+2))')
+        for c in ('ls', 'ls --json', 'server status', 'help', 'version',
+                  'new local:b', 'capture local:a'):
+            p = t.run(*c.split(), rc=125, stdout=full)
+            ok('No space left' in p.err, p)
+
+
+@test()
+def too_many_arguments(t):
+    """what no exec would take is refused here, and known not to have run"""
+    for args in (['x'] * 70000, ['-C', '/' + 'x' * 40000]):
+        opts = args if args[0] == '-C' else []
+        r, w = os.pipe()
+        p = t.run('exec', '--status-fd', w, *opts, 'local', '--', 'true',
+                  *([] if opts else args), rc=125, pass_fds=(w,))
+        os.close(w)
+        ok(os.read(r, 200).startswith(b'{"error":'), 'it did not run')
+        os.close(r)
+        ok('too long' in p.err, p)
+
+
+@test()
 def a_reader_that_leaves(t):
     """exec of endless output into `head` ends"""
     for ws in places(t):
