@@ -37,6 +37,8 @@ struct connect {
 	uint32_t		 channel;	/* last one given out */
 	struct msg_hello	 hello;
 	bool			 greeted;	/* hello is filled */
+	bool			 met;		/* it was, once */
+	pid_t			 server_pid;
 	bool			 over;		/* failed() was called */
 
 	uint64_t		 deadline;	/* clock_ms(): give up looking */
@@ -150,7 +152,8 @@ connect_take_hello(struct connect *c, const uint8_t *p, size_t n)
 		connect_fail(c, "the server's greeting is damaged");
 		return;
 	}
-	c->greeted = true;
+	c->greeted = c->met = true;
+	event_del(c->timer);
 	if (c->hello.proto_max >= PROTO_MIN && c->hello.proto_min <= PROTO_MAX)
 		return;
 	why = xasprintf("the server (pid %u, version %s) speaks protocol "
@@ -274,6 +277,10 @@ connect_up(struct connect *c, int fd)
 {
 	c->conn = conn_new(c->base, fd, fd, PEER_SERVER_C, &connect_conn_cb, c);
 	c->channel = 0;
+	/* A server that is stopped or hangs: the kernel accepts for it. Who
+	 * was served once waits for it to go on. */
+	if (!c->met)
+		connect_later(c, CONNECT_SERVER_MS);
 	connect_say_hello(c);
 	c->cb->up(c, c->arg);
 	/* Not at the next turn of the loop: this is the path of every command. */
@@ -429,7 +436,7 @@ connect_try(struct connect *c, bool may_start)
 	int error, fd = fd_connect_unix(c->place->server_sock);
 	char *why;
 
-	if (fd >= 0 && !fd_peer_is_us(fd, NULL)) {
+	if (fd >= 0 && !fd_peer_is_us(fd, &c->server_pid)) {
 		close(fd);
 		connect_fail(c, "the server's socket belongs to another user");
 		return;
@@ -462,13 +469,27 @@ connect_try(struct connect *c, bool may_start)
 }
 
 static void
+connect_silent(struct connect *c)
+{
+	char *why;
+
+	why = xasprintf("the server (pid %ld) does not answer; see %s",
+	    (long)c->server_pid, c->place->server_log);
+	connect_drop(c);
+	connect_fail(c, why);
+	free(why);
+}
+
+static void
 connect_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct connect *c = arg;
 
 	(void)fd;
 	(void)what;
-	if (c->ready_ev != NULL)	/* started, and silent for too long */
+	if (c->conn != NULL)
+		connect_silent(c);
+	else if (c->ready_ev != NULL)	/* started, and silent for too long */
 		connect_started(c);
 	else
 		connect_try(c, true);

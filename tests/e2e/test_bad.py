@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import socket
 import stat
 import struct
@@ -234,6 +235,24 @@ def a_far_side_of_another_version(t):
              'echo "$m AGENT"\ncat %s\nsleep 1000\n' % t.path('hello'))
     t.config('Workspace future\n  Command future\n')
     fails(t, 'exec', 'future', '--', 'true', says=('99',), timeout=30)
+
+
+@test()
+def a_server_that_hangs(t):
+    """a server that does not answer is told, with its pid"""
+    t.run('new', 'local:a')
+    pid = t.server_pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        clients = [t.popen(*c.split()) for c in (
+            'ls', 'server status', 'server stop', 'exec local -- true')]
+        for p in clients:
+            r = t.finish(p)
+            eq(r.rc, 125, repr(r))
+            ok('(pid %d) does not answer' % pid in r.err, repr(r))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    t.run('exec', 'local', '--', 'true')
 
 
 @test()
