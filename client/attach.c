@@ -417,7 +417,7 @@ attached_prepare(struct attached *a)
 	if ((a->key = attached_prefix(a, &cause)) != NULL)
 		a->prefix = prefix_new(a->key, &cause);
 	if (a->prefix != NULL)
-		a->caps = caps_load(term != NULL ? term : "dumb", &cause);
+		a->caps = caps_load(term != NULL ? term : "", &cause);
 	if (a->caps != NULL)
 		return 0;
 	say("attach: %s", cause);

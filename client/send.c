@@ -352,7 +352,7 @@ sending_parse_wait(struct sending *s, const char *v)
 		r = waited_parse(&s->wait, "exit", "", &cause);
 	if (r == 0)
 		return 0;
-	r = usage_error(s->args->cmd, "--wait %s: %s", v, cause != NULL ?
+	r = usage_error(s->args->cmd, "--wait %.60s: %s", v, cause != NULL ?
 	    cause : "text=RE, idle=MS or exit is meant");
 	free(cause);
 	return r;

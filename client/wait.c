@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../server/base/limits.h"
 #include "../server/base/mem.h"
 #include "query.h"
 #include "say.h"
@@ -18,6 +19,11 @@ waited_parse(struct msg_wait *w, const char *kind, const char *value,
     char **cause)
 {
 	if (strcmp(kind, "text") == 0) {
+		if (strlen(value) > WAIT_REGEX_MAX) {
+			*cause = xasprintf("the expression is longer than %u "
+			    "bytes", WAIT_REGEX_MAX);
+			return -1;
+		}
 		w->kind = WAIT_TEXT;
 		free(w->regex);
 		w->regex = xstrdup(value);
@@ -61,7 +67,7 @@ waited_status(const char *about, const struct msg_wait *w, const uint8_t *p,
 			    "the shell ended");
 		break;
 	default:
-		say("%s: %s", about, d.text);
+		(void)query_refused(about, 0, d.text);
 	}
 	msg_waited_free(&d);
 	return status;
