@@ -660,7 +660,8 @@ attach_bell(struct sshell *sh)
 }
 
 void
-attach_clipboard(struct sshell *sh, const char *sel, const char *b64, size_t len)
+attach_clipboard(struct sshell *sh, const char *sel, const char *b64,
+    size_t len)
 {
 	struct attachment *a;
 

@@ -25,11 +25,11 @@ struct attachment {
 	struct msg_attach	 want;
 	uint64_t		 want_uid;	/* it was made: this one */
 	struct relay		*relay;		/* its creation under way */
-	bool			 asked;		/* an OPEN for it went out once */
+	bool			 asked;		/* an OPEN for it went out */
 	uint8_t			 asked_agent[MSG_ID];	/* to this instance */
 	uint64_t		 pending_ms, made_ms;
 	unsigned int		 round;		/* of the last try */
-	unsigned int		 tries;		/* names tried for a FRESH one */
+	unsigned int		 tries;		/* names, for a FRESH one */
 
 	struct caps		*caps;
 	struct view		*view;
@@ -41,7 +41,7 @@ struct attachment {
 	uint32_t		 sent, shown;	/* picture numbers */
 	uint64_t		 serial;	/* of the screen, as sent */
 	bool			 dirty;		/* something else changed */
-	bool			 echo;		/* a key was typed: no waiting */
+	bool			 echo;		/* a key was typed */
 	bool			 painted;	/* a picture was ever sent */
 	uint64_t		 frame_ms, sync_ms;
 	struct event		*frame_ev;

@@ -74,7 +74,7 @@ struct server {
 	struct event		*stop_ev;
 	bool			 keeper;	/* no clients: an agent's own */
 	bool			 pass_due, reap, stopping;
-	bool			 state_failed;	/* the state file's last write */
+	bool			 state_failed;	/* its last write */
 };
 
 /* The end of this pass has work. */
@@ -104,19 +104,19 @@ struct workspace {
 	char			*name;		/* canonical */
 	char			*reach;		/* as the user wrote it */
 	struct link		*link;		/* NULL until it was resolved */
-	char			*tries;		/* from the state file, for link */
+	char			*tries;		/* remembered, for link */
 	uint8_t			 probe;
 	char			**send_env;
 	uint8_t			 agent[MSG_ID];	/* the newest instance seen */
 	bool			 agent_known;
 	char			*agent_version;
-	bool			 up, ready;	/* ready: all SHELLs were told */
+	bool			 up, ready;	/* ready: READY came */
 	bool			 changed;	/* pending ones try again */
 	bool			 refresh;	/* REFRESH when it comes up */
 	bool			 connecting, tried;	/* tried: in vain */
 	bool			 idle;		/* nobody uses it, it may be let go */
-	bool			 let_go;	/* by a user: not brought back */
-	uint64_t		 down_ms;	/* clock_ms() since when no answer */
+	bool			 let_go;	/* by a user: stays down */
+	uint64_t		 down_ms;	/* clock_ms() of last word */
 	TAILQ_HEAD(, sshell)	 shells;	/* oldest first */
 	unsigned int		 nshells;
 	LIST_HEAD(, relay)	 relays[RELAY_BUCKETS];
@@ -159,8 +159,8 @@ const char *workspace_text(const struct workspace *);
 /* Tells one channel, or all that USEd it, the link's state. */
 void	 workspace_tell(struct workspace *, struct chan *);
 /* A REPLY of a client; false if no such prompt was its to answer. */
-bool	 workspace_reply(struct workspace *, struct chan *, uint32_t id, bool ok,
-	    const char *);
+bool	 workspace_reply(struct workspace *, struct chan *, uint32_t id,
+	    bool ok, const char *);
 void	 workspace_chan_gone(struct workspace *, struct chan *);
 
 /* --- sshell.c ------------------------------------------------------------ */
@@ -170,7 +170,7 @@ enum shell_state { SHELL_RUNNING, SHELL_ENDED, SHELL_REMEMBERED, SHELL_LOST };
 struct sshell {
 	TAILQ_ENTRY(sshell)	 entry;
 	struct workspace	*ws;
-	uint32_t		 id;	/* its channel on this link; 0: not told */
+	uint32_t		 id;	/* its channel on this link, or 0 */
 	uint64_t		 uid;
 	char			*name, *command, *title;
 	enum shell_state	 state;
@@ -182,7 +182,7 @@ struct sshell {
 	uint16_t		 rows, cols;
 	uint16_t		 wish_rows, wish_cols;	/* told on this link */
 	bool			 over;	/* ended, and all its output is here */
-	struct event		*seen_ev;	/* its end was seen: dismissed soon */
+	struct event		*seen_ev; /* its end was seen: goes soon */
 	char			*lost_why;
 	struct mirror		*mirror;	/* NULL: nothing to show */
 	struct attachments	 atts;		/* that show it */
@@ -240,7 +240,7 @@ struct mirror {
 	uint64_t	 told;		/* last TAKEN */
 	uint64_t	 sync_to;	/* caught up from this offset on */
 	uint64_t	 mute_to;	/* replayed up to here */
-	uint64_t	 light_at, full_at;	/* offsets of the last checkpoints */
+	uint64_t	 light_at, full_at; /* the last checkpoints' offsets */
 	uint64_t	 light_ms, full_ms;	/* and clock_ms() of them */
 	uint64_t	 output_ms;	/* clock_ms() when the last byte came */
 	uint64_t	 lost_bytes;	/* GAPs not shown to anybody yet */
@@ -274,8 +274,8 @@ struct sclient {
 	pid_t			 pid;
 	uint8_t			 role;		/* 0: no HELLO yet */
 	bool			 read_only;
-	bool			 asked;		/* askpass: question passed on */
-	struct workspace	*held;		/* not read: this link is full */
+	bool			 asked;		/* askpass: passed on */
+	struct workspace	*held;	/* not read: this link is full */
 	TAILQ_HEAD(, chan)	 chans;
 	unsigned int		 nchans, nrequests;
 	struct attachment	*att;
@@ -295,8 +295,8 @@ struct chan {
 	uint32_t		 number;
 	struct workspace	*ws;		/* NULL: USE failed */
 	uint8_t			 flags;		/* USE_* */
-	char			**sent_env;	/* what SendEnv names of the client's,
-						 * for a shell that ATTACH makes */
+	/* What SendEnv names of the client's, for a shell that ATTACH makes. */
+	char			**sent_env;
 	struct relay		*relay;		/* of its operation, or NULL */
 };
 
@@ -334,7 +334,8 @@ struct relay {
 
 /* Frames of a client on a channel. They drop the client if it broke a rule. */
 void	 relay_open(struct chan *, const uint8_t *, size_t);
-void	 relay_from_client(struct chan *, uint8_t type, const uint8_t *, size_t);
+void	 relay_from_client(struct chan *, uint8_t type, const uint8_t *,
+	    size_t);
 void	 relay_from_agent(struct workspace *, uint8_t type, uint32_t channel,
 	    const uint8_t *, size_t);
 /* An OPEN NEW of our own for an attachment. */
@@ -354,7 +355,8 @@ void	 attach_settle(struct server *);
 void	 attach_tick(struct server *);
 void	 attach_typed(struct sclient *);
 void	 attach_bell(struct sshell *);
-void	 attach_clipboard(struct sshell *, const char *sel, const char *, size_t);
+void	 attach_clipboard(struct sshell *, const char *sel, const char *,
+	    size_t);
 void	 attach_over(struct sshell *);
 void	 attach_lost(struct sshell *, const char *why);
 unsigned int attach_evict(struct sshell *, const struct sclient *except,
@@ -391,7 +393,7 @@ struct request {
 	bool			 all, sent;
 	struct ending		*endings;	/* array */
 	size_t			 nendings, nleft;
-	struct buf		 missed;	/* who was not reached, for people */
+	struct buf		 missed;	/* who was not reached */
 };
 
 /* A WAIT, CAPTURE, KEYS or ENDSHELL frame. */
