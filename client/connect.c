@@ -17,6 +17,7 @@
 #include "../server/base/fd.h"
 #include "../server/base/hook.h"
 #include "../server/base/limits.h"
+#include "../server/base/lock.h"
 #include "../server/base/mem.h"
 #include "connect.h"
 
@@ -44,6 +45,7 @@ struct connect {
 	uint64_t		 deadline;	/* clock_ms(): give up looking */
 	int			 deaths;	/* without a word from the server */
 	int			 wait_ms;	/* before the next try */
+	int			 asked_back;	/* a socket that was removed */
 	struct event		*timer;
 	int			 ready;		/* the starting server's pipe */
 	struct event		*ready_ev;
@@ -60,6 +62,8 @@ static void	 connect_try(struct connect *, bool);
  * enough; else free() it.
  */
 #define USE_SMALL	1024
+/* ... of 20 ms, at a server that is there but has no socket. */
+#define LOOKS		50
 
 static char **
 small_environment(void)
@@ -452,6 +456,13 @@ connect_try(struct connect *c, bool may_start)
 		    strerror(error));
 		connect_fail(c, why);
 		free(why);
+		return;
+	}
+	/* One whose socket was removed puts it back when asked. */
+	if (!(c->flags & CONNECT_START) && c->asked_back < LOOKS &&
+	    lock_wake(c->place->server_lock)) {
+		c->asked_back++;
+		connect_later(c, 20);
 		return;
 	}
 	if (!(c->flags & CONNECT_START) || clock_ms() >= c->deadline) {

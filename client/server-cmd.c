@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "../server/base/fd.h"
+#include "../server/base/lock.h"
 #include "../server/base/mem.h"
 #include "json.h"
 #include "query.h"
@@ -20,6 +22,7 @@
 #define STATUS_MAX	(4u << 20)
 /* The server's last words to its clients, and a slow disk. */
 #define SERVER_GONE_S	10
+#define SERVER_LOOKS	50
 
 struct status {
 	bool		 json;
@@ -145,12 +148,21 @@ server_status(struct args *args)
 static bool
 server_runs(const struct place *place)
 {
-	int fd = fd_connect_unix(place->server_sock);
+	int i, fd;
 
-	if (fd == -1)
-		return errno != ENOENT && errno != ECONNREFUSED;
-	close(fd);
-	return true;
+	for (i = 0; i < SERVER_LOOKS; i++) {
+		if ((fd = fd_connect_unix(place->server_sock)) != -1) {
+			close(fd);
+			return true;
+		}
+		if (errno != ENOENT && errno != ECONNREFUSED)
+			return true;
+		/* One whose socket was removed puts it back when asked. */
+		if (!lock_wake(place->server_lock))
+			return false;
+		(void)poll(NULL, 0, 20);
+	}
+	return false;
 }
 
 static void

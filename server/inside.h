@@ -69,8 +69,10 @@ struct server {
 	struct requests		 requests;	/* not answered yet */
 	struct attachments	 atts;
 	int			 lock_fd, listen_fd;
+	ino_t			 sock_ino;	/* of the socket's name */
 	struct event		*listen_ev, *again_ev, *pass_ev, *tick_ev;
-	struct event		*state_ev, *term_ev, *int_ev, *hup_ev;
+	struct event		*state_ev, *term_ev, *int_ev, *hup_ev,
+				*usr1_ev, *names_ev;
 	struct event		*stop_ev;
 	bool			 keeper;	/* no clients: an agent's own */
 	bool			 pass_due, reap, stopping;

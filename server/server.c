@@ -4,7 +4,6 @@
  * loop, and the end of each pass where the work is done that callbacks asked
  * for. It knows clients only as descriptors that are ours to serve.
  */
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <errno.h>
@@ -17,12 +16,14 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "inside.h"
 #include "server.h"
 
 #define TICK_MS 500
+#define NAMES_CHECK_S 60	/* cleaners come by the day */
 
 static void
 timer_ms(struct event *ev, unsigned int ms)
@@ -187,10 +188,12 @@ server_stop(struct server *s, bool restart)
 		return;
 	s->stopping = true;
 	log_info("%s", restart ? "restarting" : "stopping");
-	event_del(s->listen_ev);
+	if (s->listen_ev != NULL)
+		event_del(s->listen_ev);
 	/* The name goes first: whoever comes now starts a new server, which
 	 * waits for our lock. */
-	(void)unlink(s->place->server_sock);
+	if (lock_there(s->place->server_lock, s->lock_fd))
+		(void)unlink(s->place->server_sock);
 	state_save(s);
 	attach_stop(s, restart);
 	TAILQ_FOREACH(w, &s->workspaces, entry)
@@ -239,35 +242,72 @@ ready_fd(int argc, char **argv)
 	return -1;
 }
 
-/* The lock is held for life and taken over by the kernel at death: whoever
- * has it may replace the socket. A server that is stopping still holds it for
- * a moment. */
-static int
-server_lock(const struct place *place, int *busy, char **cause)
-{
-	int fd;
+/* --- its names ------------------------------------------------------------ */
 
-	*busy = 0;
-	fd = open(place->server_lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-	    0600);
-	if (fd == -1) {
-		*cause = xasprintf("%s: %s", place->server_lock,
-		    strerror(errno));
+static int
+server_listen(struct server *s, char **cause)
+{
+	struct stat st;
+
+	s->listen_fd = fd_listen_unix(s->place->server_sock, cause);
+	if (s->listen_fd == -1)
 		return -1;
+	if (lstat(s->place->server_sock, &st) == 0)
+		s->sock_ino = st.st_ino;
+	(void)fd_nonblock(s->listen_fd);
+	s->listen_ev = event_new(s->base, s->listen_fd, EV_READ | EV_PERSIST,
+	    server_accept, s);
+	event_add(s->listen_ev, NULL);
+	return 0;
+}
+
+/* The lock is held for life and taken over by the kernel at death: whoever
+ * has it may replace the socket. Without our names nobody finds us, and a
+ * second server could start beside us. */
+static void
+server_names(int fd, short what, void *arg)
+{
+	struct server *s = arg;
+	const struct place *p = s->place;
+	char *cause = NULL;
+	struct stat st;
+	int lock;
+
+	(void)fd;
+	(void)what;
+	if (s->stopping)
+		return;
+	if (place_dir(p->dir, &cause) == -1)
+		goto fail;
+	if (!lock_there(p->server_lock, s->lock_fd)) {
+		lock = lock_take(p->server_lock, &cause);
+		if (lock == -1 && cause == NULL) {
+			log_warn("another server took our place");
+			server_stop(s, true);
+			return;
+		}
+		if (lock == -1)
+			goto fail;
+		fd_close(&s->lock_fd);
+		s->lock_fd = lock;
 	}
-	while (flock(fd, LOCK_EX | LOCK_NB) == -1) {
-		if (errno == EINTR)
-			continue;
-		if (errno == EWOULDBLOCK) {
-			*busy = 1;
-			*cause = xstrdup("another server runs");
-		} else
-			*cause = xasprintf("%s: %s", place->server_lock,
-			    strerror(errno));
-		close(fd);
-		return -1;
+	if (lstat(p->server_sock, &st) == 0 && st.st_ino == s->sock_ino) {
+		/* Cleaners go by age. */
+		(void)utimensat(AT_FDCWD, p->dir, NULL, 0);
+		(void)utimensat(AT_FDCWD, p->server_sock, NULL, 0);
+		(void)utimensat(AT_FDCWD, p->server_lock, NULL, 0);
+		return;
 	}
-	return fd;
+	log_info("the socket is gone: putting it back");
+	event_free(s->listen_ev);
+	s->listen_ev = NULL;
+	fd_close(&s->listen_fd);
+	if (server_listen(s, &cause) == -1)
+		goto fail;
+	return;
+fail:
+	log_warn("%s", cause);
+	free(cause);
 }
 
 static struct event *
@@ -317,6 +357,7 @@ server_loop(struct server *s)
 static int
 server_start(struct server *s, char **cause)
 {
+	static const struct timeval names = { NAMES_CHECK_S, 0 };
 	char *why = NULL;
 
 	server_loop(s);
@@ -329,12 +370,12 @@ server_start(struct server *s, char **cause)
 		free(why);
 	}
 	state_load(s);
-	if ((s->listen_fd = fd_listen_unix(s->place->server_sock, cause)) == -1)
+	if (server_listen(s, cause) == -1)
 		return -1;
-	(void)fd_nonblock(s->listen_fd);
-	s->listen_ev = event_new(s->base, s->listen_fd, EV_READ | EV_PERSIST,
-	    server_accept, s);
-	event_add(s->listen_ev, NULL);
+	s->usr1_ev = evsignal_new(s->base, SIGUSR1, server_names, s);
+	s->names_ev = event_new(s->base, -1, EV_PERSIST, server_names, s);
+	event_add(s->usr1_ev, NULL);
+	event_add(s->names_ev, &names);
 	server_local(s);
 	return 0;
 }
@@ -367,6 +408,8 @@ server_clear(struct server *s)
 	event_gone(s->term_ev);
 	event_gone(s->int_ev);
 	event_gone(s->hup_ev);
+	event_gone(s->usr1_ev);
+	event_gone(s->names_ev);
 	fd_close(&s->listen_fd);
 	/* The connections' last bytes are still on the loop. */
 	event_base_loop(s->base, EVLOOP_NONBLOCK);
@@ -374,12 +417,24 @@ server_clear(struct server *s)
 	fd_close(&s->lock_fd);
 }
 
+/* Another server runs, and may have lost its socket. */
+static void
+server_wake(const struct place *place)
+{
+	int fd = fd_connect_unix(place->server_sock);
+
+	if (fd != -1)
+		close(fd);
+	else if (errno != EAGAIN)
+		lock_wake(place->server_lock);
+}
+
 int
 server_main(struct place *place, int argc, char **argv)
 {
 	struct server s;
 	char *cause = NULL, *line;
-	int ready, busy, status = 1;
+	int ready, busy = 0, status = 1;
 
 	memset(&s, 0, sizeof s);
 	s.place = place;
@@ -388,11 +443,17 @@ server_main(struct place *place, int argc, char **argv)
 	if (ready != -1)
 		(void)fd_cloexec(ready);
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* It may come before there is a loop to hear it. */
+	(void)signal(SIGUSR1, SIG_IGN);
 	(void)umask(077);
 	(void)!chdir("/");
 
-	if ((s.lock_fd = server_lock(place, &busy, &cause)) == -1)
+	if ((s.lock_fd = lock_take(place->server_lock, &cause)) == -1) {
+		busy = cause == NULL;
+		if (busy)
+			server_wake(place);
 		goto fail;
+	}
 	/* Without a log nothing is logged; that is no reason not to serve. */
 	(void)log_open(place->server_log, "server");
 	if (server_start(&s, &cause) == -1)

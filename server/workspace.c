@@ -265,7 +265,7 @@ workspace_for(struct sclient *c, uint32_t channel, const char *name,
 void
 workspace_connect(struct workspace *w, char *const *env, bool prompt)
 {
-	if (w->link == NULL)
+	if (w->link == NULL || w->server->stopping)
 		return;
 	w->let_go = false;
 	link_want(w->link, true);
@@ -397,7 +397,8 @@ workspace_settle(struct workspace *w)
 	busy = w->nworking > 0 || request_users(w) > 0 ||
 	    (w->typed_ms != 0 && clock_ms() - w->typed_ms < TYPED_BUSY_MS);
 	link_busy(w->link, busy);
-	link_want(w->link, (used || busy) && !w->let_go);
+	link_want(w->link, (used || busy) && !w->let_go &&
+	    !w->server->stopping);
 	workspace_settle_idle(w, used);
 }
 

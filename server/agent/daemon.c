@@ -4,7 +4,6 @@
  * put back when a cleaner took it, an end some minutes after the last shell
  * and link. Contract in daemon.h.
  */
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <errno.h>
@@ -19,6 +18,7 @@
 #include "../base/clock.h"
 #include "../base/fd.h"
 #include "../base/limits.h"
+#include "../base/lock.h"
 #include "../base/log.h"
 #include "../base/mem.h"
 #include "core.h"
@@ -56,46 +56,6 @@ agent_env(const struct agent *a)
 
 /* ---- lock and socket ---- */
 
-/* The lock's fd; -1 with *cause NULL: another agent holds it. flock() is the
- * lock; the record lock beside it only tells the holder's pid, which a number
- * in the file could not do reliably. */
-static int
-daemon_lock(const char *path, char **cause)
-{
-	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int fd;
-
-	*cause = NULL;
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd == -1) {
-		*cause = xasprintf("%s: %s", path, strerror(errno));
-		return -1;
-	}
-	if (flock(fd, LOCK_EX | LOCK_NB) == -1) {
-		if (errno != EWOULDBLOCK)
-			*cause = xasprintf("%s: %s", path, strerror(errno));
-		close(fd);
-		return -1;
-	}
-	(void)fcntl(fd, F_SETLK, &fl);
-	return fd;
-}
-
-/* Tells the agent that holds the lock to look after its socket. */
-static void
-daemon_wake_holder(const char *path)
-{
-	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int fd;
-
-	if ((fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)) == -1)
-		return;
-	if (fcntl(fd, F_GETLK, &fl) == 0 && fl.l_type != F_UNLCK &&
-	    fl.l_pid > 1)
-		(void)kill(fl.l_pid, SIGUSR1);
-	close(fd);
-}
-
 /* Another agent has the lock. Its socket may not be there yet, or not be
  * there any more: ask for it and wait. */
 static int
@@ -112,7 +72,7 @@ daemon_other(const struct place *place)
 		}
 		if (clock_ms() >= until)
 			return -1;
-		daemon_wake_holder(place->agent_lock);
+		lock_wake(place->agent_lock);
 		poll(NULL, 0, 20);
 	}
 }
@@ -178,18 +138,6 @@ daemon_unlisten(struct agent *a)
 	fd_close(&a->listener);
 }
 
-/* Is the thing at path what fd is open on? A socket's own fstat() tells of
- * the socket and not of its name: for those, that it connects. */
-static bool
-daemon_lock_there(const struct agent *a)
-{
-	struct stat there, ours;
-
-	return lstat(a->place->agent_lock, &there) == 0 &&
-	    fstat(a->lock, &ours) == 0 && there.st_ino == ours.st_ino &&
-	    there.st_dev == ours.st_dev;
-}
-
 static void
 daemon_put_back(struct agent *a)
 {
@@ -199,8 +147,8 @@ daemon_put_back(struct agent *a)
 
 	if (place_dir(a->place->dir, &cause) == -1)
 		goto fail;
-	if (!daemon_lock_there(a)) {
-		lock = daemon_lock(a->place->agent_lock, &cause);
+	if (!lock_there(a->place->agent_lock, a->lock)) {
+		lock = lock_take(a->place->agent_lock, &cause);
 		if (lock == -1)
 			goto fail;
 		close(a->lock);
@@ -378,7 +326,7 @@ daemon_main(int ready)
 	if ((a->place = place_open(NULL, &cause)) == NULL)
 		goto out;
 	(void)log_open(a->place->agent_log, "agent");
-	if ((a->lock = daemon_lock(a->place->agent_lock, &cause)) == -1) {
+	if ((a->lock = lock_take(a->place->agent_lock, &cause)) == -1) {
 		if (cause != NULL)
 			goto out;
 		if (daemon_other(a->place) == 0)

@@ -411,3 +411,18 @@ def same_agent_by_two_ways(t):
     t.run('connect', 'ssh:self')
     t.run('send', '--wait', 'text=^seen 5$', '--timeout', '10', 'ssh:self:a',
           'echo seen $v')
+
+
+@test()
+def a_server_that_stops_makes_no_connection(t):
+    """stop right after typing lets the links go and makes no new login"""
+    host = fixtures.Ssh(t).host('h')
+    t.run('new', 'ssh:h:a')
+    t.run('send', '--wait', 'text=^42$', 'ssh:h:a', 'echo $((40+2))')
+    t.run('server', 'stop')
+    eq(host.logins(), 1, 'logins')
+    log = [os.path.join(d, f) for d, _, names in os.walk(t.home)
+           for f in names if f == 'server.log'][0]
+    with open(log) as f:
+        eq(f.read().count('connecting: connecting'), 1, 'connects')
+    ok('42' in t.capture('ssh:h:a'), 'the shell is there')

@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import time
 
@@ -41,6 +42,36 @@ def two_at_once_get_one_server(t):
         eq(r.rc, i, 'status of client %d: %r' % (i, r))
     eq(len(t.pids('server --run')), 1, 'servers')
     eq(len(t.agent_pids()), 1, 'agents')
+
+
+@test()
+def names_that_were_removed(t):
+    """server and agent are found again when their sockets are removed"""
+    t.run('new', 'local:a')
+    t.run('send', '--wait', 'text=^42$', 'local:a', 'echo $((40+2))')
+    pid = t.server_pid()
+    sock = json.loads(t.run('server', 'status', '--json').out)['socket']
+    d = os.path.dirname(sock)
+    for names in (['server.sock'], ['server.sock', 'server.lock'],
+                  [f for f in os.listdir(d) if not f.endswith('.log')]):
+        for f in names:
+            os.unlink(os.path.join(d, f))
+        if 'server.lock' in names:
+            # It looks by itself too, but not so often.
+            os.kill(pid, signal.SIGUSR1)
+        eq(t.server_pid() if 'server.lock' not in names else
+           wait_for(lambda: os.path.exists(sock) and t.server_pid()), pid,
+           'the same server')
+        ok('42' in t.capture('local:a'), 'the shell is there')
+    os.unlink(sock)
+    t.run('server', 'stop')
+    wait_for(lambda: gone(pid), 10, 'the server ends')
+    # The agent has lost its names too, and looks after them when asked.
+    os.kill(t.agent_pids()[0], signal.SIGUSR1)
+    wait_for(lambda: os.path.exists(os.path.join(d, 'agent.sock')))
+    t.run('exec', 'local', '--', 'true')
+    ok('42' in t.capture('local:a'), 'the shell is there')
+    t.run('kill', '-a')
 
 
 @test()
