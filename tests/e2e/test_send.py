@@ -172,6 +172,19 @@ def interleaved_senders_keep_their_words(t):
 
 
 @test()
+def names_are_said_once(t):
+    """send and wait to no shell: one line, the name once"""
+    for c in ('send --wait exit local:no x', 'send local:no x',
+              'wait --exit local:no', 'wait --text x local:no'):
+        r = t.run(*c.split(), rc=125)
+        eq(r.err, 'dlmux: local:no: no such shell\n', c)
+    r = t.run('wait', '--text', 'x' * 1100, 'local:no', rc=2)
+    ok('longer than' in r.err, r)
+    r = t.run('send', '--wait', 'text=' + 'x' * 1100, 'local:no', 'x', rc=2)
+    ok('longer than' in r.err, r)
+
+
+@test()
 def capture_options(t):
     """-e keeps colours, -s brings scrollback"""
     t.run('new', 'local:c')
