@@ -242,7 +242,9 @@ opchan_open(struct opchan *o, const struct msg_link *l)
 		return;
 	}
 	HOOK("client-open");
-	opchan_send(o, CONN_CONTROL, F_OPEN, &b);
+	/* In the class of the input: what is still queued of it was meant for
+	 * the last link, and must not come behind this. */
+	opchan_send(o, opchan_class(o), F_OPEN, &b);
 	buf_free(&b);
 	o->opened = true;
 	o->state = OP_OPENING;
@@ -353,6 +355,11 @@ opchan_started(struct opchan *o, const uint8_t *p, size_t n)
 	opchan_flush_signals(o);
 	opchan_tell_shut(o);
 	opchan_push(o);
+	if (o->open.kind == OP_INPUT && o->in_end && o->in.len == 0) {
+		/* There was nothing to type, and so there is no CREDIT. */
+		opchan_done(o, OPCHAN_TAKEN, R_NONE, "");
+		return;
+	}
 	if (o->cb->room != NULL)
 		o->cb->room(o, o->arg);
 }

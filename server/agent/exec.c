@@ -205,8 +205,11 @@ exec_credit(struct op *op, uint8_t stream, uint64_t taken, uint64_t max)
 	if (stream < 1 || stream > 2)
 		return "credit for a stream that is none";
 	s = &e->out[stream - 1];
-	if (taken > s->sent)
+	if (taken > fifo_end(&s->q))
 		return "credit for bytes that were not sent";
+	/* Some that the last link carried may have come after the resume. */
+	if (taken > s->sent)
+		s->sent = taken;
 	fifo_drop(&s->q, taken);
 	if (max > s->max)
 		s->max = max;
