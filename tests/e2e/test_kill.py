@@ -246,12 +246,15 @@ def local_server(t):
                         ('client', 'server')])
 
 
-def at_hook(t, name, action, m, deadline=30):
+def at_hook(name, action, m, deadline=30):
+    t = m.t
     h = t.hook(name)
+    burst = None
     m.type(2)
     if 'checkpoint' in name:
-        # They are made every so many bytes of output.
-        t.run('new', '%s:burst-%s' % (m.ws, name), '--', 'sh', '-c',
+        # They are made every so many bytes of output. Not waited for yet: who
+        # would answer may stand at the hook already.
+        burst = t.popen('new', '%s:burst-%s' % (m.ws, name), '--', 'sh', '-c',
               'head -c 900000 /dev/zero | tr "\\0" x | fold -w 79; exec cat')
     try:
         pid = h.wait(deadline)
@@ -260,6 +263,8 @@ def at_hook(t, name, action, m, deadline=30):
         raise
     print('stopped at %s: %d' % (name, pid))
     action(pid)
+    if burst is not None:
+        eq(t.finish(burst).rc, 0, 'the new shell')
 
 
 @test(timeout=240 + MB * 5)
@@ -271,16 +276,16 @@ def mid_frame_and_mid_checkpoint(t):
     def kill(pid):
         os.kill(pid, signal.SIGKILL)
     m.stream.allow(1 << 20)
-    at_hook(t, 'server-frame', kill, m)
+    at_hook('server-frame', kill, m)
     m.show.see('^c [0-9]+$', 20)
-    at_hook(t, 'server-checkpoint', kill, m)
+    at_hook('server-checkpoint', kill, m)
     m.show.see('^c [0-9]+$', 20)
 
     def ssh_gone(pid):
         # The agent stands in the middle of storing a checkpoint.
         m.kill('ssh')
         os.kill(pid, signal.SIGCONT)
-    at_hook(t, 'agent-checkpoint', ssh_gone, m)
+    at_hook('agent-checkpoint', ssh_gone, m)
     m.end()
 
 

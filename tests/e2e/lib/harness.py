@@ -303,7 +303,8 @@ class Instance:
             os.unlink(h.hit_path)
         except OSError:
             pass
-        self.write('hooks/' + name, '')
+        # Whole at once: a process may come by and rename it.
+        os.rename(self.write('hooks/.new', ''), self.path('hooks', name))
         return h
 
     # -- a terminal --
