@@ -107,7 +107,7 @@ group_parallel(struct bench *b)
 		    "1", NULL), 0 };
 		before = far_logins(b, HOST_NEAR);
 		subjects_run(b, "exec_parallel_ms", variant, "ms", subs, n,
-		    bench_rounds(b, 5), 1);
+		    3, 0);
 		check_logins(b, "exec_parallel_ms", HOST_NEAR, before, 0);
 		/* Beyond MaxSessions each is a connection of its own. */
 		if (counts[i].count > 64)
@@ -201,7 +201,7 @@ group_cold(struct bench *b)
 	char **link = dl(b, "connect", far_workspace(HOST_NEAR), NULL);
 	struct subject subs[4], fresh;
 	char *ssh;
-	int rounds = bench_rounds(b, 10), n = 0;
+	int rounds = bench_rounds(b, 6), n = 0;
 
 	if (!far_start(b))
 		return;
