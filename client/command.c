@@ -43,8 +43,8 @@ const struct command command_table[] = {
 	  "Without a name, inside a shell of dlmux: of this shell.",
 	  { { NULL, NULL, NULL } },
 	  0, 1, 0, false, cmd_detach },
-	{ "send", "[-n] [-k] [--wait text=RE|idle=MS|exit] [--timeout SEC] "
-	  "WS[:SHELL] [TEXT...]",
+	{ "send", "[-n] [-k] [--no-wait] [--wait text=RE|idle=MS|exit] "
+	  "[--timeout SEC] WS[:SHELL] [TEXT...]",
 	  "type text and Enter into a shell",
 	  "The words of TEXT are joined by single spaces. Without TEXT, standard\n"
 	  "input is typed, byte for byte and without Enter. Returns when every\n"
@@ -57,6 +57,7 @@ const struct command command_table[] = {
 	  "returned). 124 on time-out, 1 when the shell ended first.",
 	  { { "n", NULL, "no Enter" },
 	    { "k", NULL, "the words are names of keys; no Enter" },
+	    { "no-wait", NULL, "fail if the workspace is not connected" },
 	    { "wait", "text=RE|idle=MS|exit", "return when this has come about" },
 	    { "timeout", "SEC", "give up after so long (status 124)" },
 	    { NULL, NULL, NULL } },

@@ -11,6 +11,7 @@
 
 #include "../server/base/fd.h"
 #include "../server/base/limits.h"
+#include "../server/base/log.h"
 #include "../server/base/mem.h"
 #include "opchan.h"
 #include "progress.h"
@@ -40,6 +41,7 @@ struct sending {
 	bool			 waiting;	/* --wait, not answered */
 	uint32_t		 wait_channel;
 	int			 wait_status;
+	bool			 no_wait;	/* for the link */
 	bool			 taken;		/* all of it */
 	bool			 over;
 	int			 status;
@@ -71,7 +73,8 @@ sending_ask_wait(struct sending *s)
 	struct buf b;
 
 	s->wait_channel = connect_channel(s->connect);
-	connect_use(s->connect, s->wait_channel, s->workspace, 0);
+	connect_use(s->connect, s->wait_channel, s->workspace,
+	    s->no_wait ? USE_PASSIVE : 0);
 	buf_init(&b, 65536);
 	memcpy(s->wait.op, opchan_id(s->op), MSG_ID);
 	msg_wait_put(&b, &s->wait);
@@ -85,7 +88,8 @@ sending_ask_keys(struct sending *s)
 	struct buf b;
 
 	s->keys_channel = connect_channel(s->connect);
-	connect_use(s->connect, s->keys_channel, s->workspace, 0);
+	connect_use(s->connect, s->keys_channel, s->workspace,
+	    s->no_wait ? USE_PASSIVE : 0);
 	buf_init(&b, SEND_KEYS_MAX);
 	buf_str(&b, s->workspace);
 	buf_str(&b, s->shell);
@@ -198,8 +202,20 @@ sending_input(evutil_socket_t fd, short what, void *arg)
 static void
 sending_link(struct opchan *op, const struct msg_link *l, void *arg)
 {
-	(void)op;
-	progress_link(((struct sending *)arg)->progress, l);
+	struct sending *s = arg;
+	char text[512];
+
+	if (!s->no_wait) {
+		progress_link(s->progress, l);
+		return;
+	}
+	if (l->state == LINK_UP || s->over)
+		return;
+	log_clean(text, sizeof text, l->text);
+	say(opchan_opened(op) ? "%s: the connection was lost, it is unknown "
+	    "how much of it arrived: %s" : "%s: not connected: %s", s->about,
+	    text);
+	sending_end(s, STATUS_FAILED);
 }
 
 static void
@@ -410,7 +426,8 @@ sending_run(struct sending *s, uint32_t timeout_ms)
 
 	memset(&setup, 0, sizeof setup);
 	setup.workspace = s->workspace;
-	setup.use_flags = prompter_possible() ? USE_MAY_PROMPT : 0;
+	setup.use_flags = s->no_wait ? USE_PASSIVE :
+	    prompter_possible() ? USE_MAY_PROMPT : 0;
 	setup.input_max = len > CLIENT_INPUT_MAX ? len : CLIENT_INPUT_MAX;
 	setup.open.kind = OP_INPUT;
 	setup.open.how = INPUT_HOLD;
@@ -457,6 +474,7 @@ cmd_send(struct args *args)
 	s.args = args;
 	s.about = args->words[0];
 	s.keys = args_has(args, "k");
+	s.no_wait = args_has(args, "no-wait");
 	if (s.keys && args->nwords < 2)
 		return usage_error(args->cmd, "-k needs names of keys");
 	if ((v = args_value(args, "timeout")) != NULL &&

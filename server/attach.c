@@ -638,14 +638,23 @@ void
 attach_typed(struct sclient *c)
 {
 	struct attachment *a = c->att;
+	uint16_t rows, cols;
+	bool first;
 
 	if (a == NULL || a->sh == NULL)
 		return;
 	a->echo = true;
-	if (a->order != attach_count) {
+	first = a->order != attach_count;
+	if (first)
 		a->order = ++attach_count;
-		sshell_size(a->sh);
+	/* Another server may have had the last word. */
+	if (attach_size(a->sh, &rows, &cols) &&
+	    (rows != a->sh->rows || cols != a->sh->cols)) {
+		a->sh->wish_rows = a->sh->wish_cols = 0;
+		first = true;
 	}
+	if (first)
+		sshell_size(a->sh);
 }
 
 void
