@@ -3,6 +3,7 @@
 
 import os
 import signal
+import time
 
 import fixtures
 from harness import PROMPT, eq, gone, ok, test, wait_for
@@ -30,6 +31,46 @@ def send_no_wait(t):
     t.run('wait', 'ssh:web:a', '--exit', '--timeout', '10')
     with open(t.path('typed')) as f:
         eq(f.read(), 'one\nx\nthree\n', 'what was typed')
+
+
+def server_log(t):
+    with open([os.path.join(r, f) for r, _, fs in os.walk(t.home)
+               for f in fs if f == 'server.log'][0]) as f:
+        return f.read()
+
+
+@test(timeout=90)
+def a_machine_that_slept(t):
+    """after a sleep a link is asked at once: kept if it lives, else made anew"""
+    host = fixtures.Ssh(t).host('web', relay=[])
+    t.run('connect', 'ssh:web')
+
+    def pid():
+        return [w['transport_pid'] for w in t.ls()
+                if w['workspace'] == 'ssh:web'][0]
+    first = pid()
+    # The clock that runs on in a sleep, and the one that does not, part.
+    t.write('hooks/clock-slept', '600000')
+    wait_for(lambda: server_log(t).count('we slept') == 1, 10, 'it is seen')
+    t.run('exec', 'ssh:web', '--', 'true')
+    eq(pid(), first, 'the ssh')
+    eq(host.tries(), 1, 'connections')
+    # While it slept the network went away, without a word.
+    p = t.popen('exec', 'ssh:web', '--', 'sh', '-c', 'cat; exit 7', stdin=-1)
+    p.stdin.write(b'asleep')
+    p.stdin.flush()
+    eq(os.read(p.stdout.fileno(), 100), b'asleep', 'the exec')
+    host.tell('stall')
+    t.write('hooks/clock-slept', '1200000')
+    wait_for(lambda: server_log(t).count('we slept') == 2, 10, 'it is seen')
+    t0 = time.monotonic()
+    wait_for(lambda: 'lost: no answer' in server_log(t), 10, 'the loss')
+    t.note('a link that died in a sleep: known %.1f s after' % (
+        time.monotonic() - t0))
+    p.stdin.close()
+    p.stdin = None
+    eq(t.finish(p, timeout=30).rc, 7, 'the exec goes on')
+    ok(pid() != first, 'another ssh')
 
 
 @test(timeout=120)
