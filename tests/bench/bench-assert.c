@@ -199,10 +199,10 @@ assert_check(struct bench *b, const char *text, char **said)
 		found++;
 		if (g.least ? v < limit : v > limit)
 			status = 1;
-		line = xfmt("%s%s%s%s%s %.3g %s %.3g", all, *all != '\0' ?
+		line = xfmt("%s%s%s%s%s %.4g of %.4g", all, *all != '\0' ?
 		    "; " : "", s->variant, *s->variant != '\0' ? ": " : "",
 		    (g.least ? v < limit : v > limit) ? "MISSED" : "ok", v,
-		    g.least ? "of" : "of", limit);
+		    limit);
 		free(all);
 		all = line;
 	}

@@ -139,7 +139,6 @@ struct options {
 	size_t		 nasserts;
 	bool		 quick, no_table, targets;
 	int		 flood_mib;
-	char		*commandline;
 };
 
 static void
@@ -162,7 +161,6 @@ options_read(struct options *o, int argc, char **argv)
 	memset(o, 0, sizeof *o);
 	o->flood_mib = 64;
 	o->dlmux = "./dlmux";
-	o->commandline = argv_join(argv + 1);
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
 		switch (c) {
 		case 'd': o->dlmux = optarg; break;
@@ -274,7 +272,10 @@ measure(const struct options *o, char *dir)
 	b.dir = dir;
 	b.quick = o->quick;
 	b.flood_mib = o->flood_mib;
-	b.commandline = xfmt("bench %s", o->commandline);
+	/* What decides about the figures; paths do not. */
+	b.commandline = xfmt("bench --flood-mib %d%s%s%s", o->flood_mib,
+	    o->quick ? " --quick" : "", o->only != NULL ? " --only " : "",
+	    o->only != NULL ? o->only : "");
 	b.dlmux = realpath(o->dlmux, NULL);
 	if (b.dlmux == NULL)
 		bench_die("%s: %s", o->dlmux, strerror(errno));

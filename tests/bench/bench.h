@@ -263,7 +263,7 @@ struct peer {
 struct bench {
 	char		*self, *dlmux, *dir, *home, *far_home;
 	char		**env;
-	bool		 quick, verbose;
+	bool		 quick;
 	int		 flood_mib;
 	struct series	**series;
 	size_t		 nseries;
