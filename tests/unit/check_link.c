@@ -243,7 +243,7 @@ START_TEST(local_agent_is_started_and_found_again)
 	memcpy(first, instance, MSG_ID);
 	pid = agent_pid;
 	/* let go and come again: the same agent */
-	link_disconnect(link_);
+	link_disconnect(link_, "disconnected");
 	ck_assert_int_eq(link_state(link_), LINK_DOWN);
 	ck_assert_ptr_null(link_agent(link_));
 	await(downs == 1);
@@ -292,7 +292,7 @@ START_TEST(program_sends_itself_cold_and_is_found_warm)
 	ck_assert_int_gt(link_pid(link_), 0);
 	sh("test $(ls -A %s | wc -l) = 1 && cmp %s/dlmux-* /proc/%d/exe",
 	    file, file, (int)getpid());
-	link_disconnect(link_);
+	link_disconnect(link_, "disconnected");
 	await(downs == 1);
 	ck_assert_int_eq(link_pid(link_), 0);
 	t = clock_ms();
@@ -335,7 +335,7 @@ START_TEST(damaged_program_of_the_right_name_is_replaced)
 	far_command("sh -c %c");
 	link_connect(link_, environ, false);
 	await(ups == 1);
-	link_disconnect(link_);
+	link_disconnect(link_, "disconnected");
 	kill((pid_t)agent_pid, SIGKILL);
 	sh("f=$(echo %s/far/c/dlmux/dlmux-*); rm $f; head -c 5000 "
 	    "/proc/%d/exe >$f; chmod 700 $f", top, (int)getpid());
@@ -399,7 +399,7 @@ START_TEST(foreign_machine_wants_a_binary_and_gets_it)
 	make();
 	link_connect(link_, environ, false);
 	await(ups == 1);
-	link_disconnect(link_);
+	link_disconnect(link_, "disconnected");
 	free(target.binary);
 	/* by directory, from cold */
 	sh("rm -r %s/far/c; cp /proc/%d/exe %s/bin/dlmux-plan9-mips", top,
@@ -496,7 +496,7 @@ START_TEST(transport_that_ignores_term_is_killed_with_its_group)
 	}
 	pid = link_pid(link_);
 	ck_assert_int_gt(pid, 0);
-	link_disconnect(link_);
+	link_disconnect(link_, "disconnected");
 	await(kill(-pid, 0) == -1);
 }
 END_TEST
@@ -778,7 +778,7 @@ START_TEST(ssh_comes_up_and_back_after_a_kill)
 	ck_assert_mem_eq(first, instance, MSG_ID);
 	/* orderly: ssh ends by itself, with 0 */
 	link_want(link_, false);
-	link_disconnect(link_);
+	link_disconnect(link_, "disconnected");
 	await(downs == 2);
 }
 END_TEST
