@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "../base/clock.h"
@@ -46,6 +47,8 @@ struct exec {
 	struct fifo	 inq;		/* [written, received) */
 	uint64_t	 in_told;	/* the last `taken` sent */
 	bool		 in_end;
+	bool		 in_eof;	/* a terminal was told of the end */
+	uint8_t		 in_last;	/* byte that was written */
 	struct stream	 out[2];
 	int		 slave;		/* with a pty, while it runs */
 	bool		 pty, turn;
@@ -243,6 +246,27 @@ exec_in_credit(struct exec *e)
 	op_credit(e->op, taken, taken + OP_WINDOW);
 }
 
+/* A terminal has no end: who reads lines from it is told by its end-of-file
+ * character, twice where a line was begun. Who reads keys is not. */
+static void
+exec_in_eof(struct exec *e)
+{
+	struct termios t;
+	uint8_t eof[2];
+	size_t n;
+
+	if (e->in_eof || e->in == -1)
+		return;
+	e->in_eof = true;
+	if (tcgetattr(e->in, &t) == -1 || !(t.c_lflag & ICANON) ||
+	    t.c_cc[VEOF] == _POSIX_VDISABLE)
+		return;
+	eof[0] = eof[1] = t.c_cc[VEOF];
+	n = e->in_last != 0 && e->in_last != '\n' && e->in_last != '\r' &&
+	    e->in_last != eof[0] ? 2 : 1;
+	(void)!write(e->in, eof, n);
+}
+
 static void
 exec_in_write(struct exec *e)
 {
@@ -256,6 +280,7 @@ exec_in_write(struct exec *e)
 		n = fifo_at(&e->inq, e->inq.base, &p);
 		w = write(e->in, p, n);
 		if (w > 0) {
+			e->in_last = p[w - 1];
 			fifo_drop(&e->inq, e->inq.base + (size_t)w);
 			continue;
 		}
@@ -270,7 +295,11 @@ exec_in_write(struct exec *e)
 	if (e->in == -1)
 		fifo_clear(&e->inq);	/* and what comes is as good as read */
 	exec_in_credit(e);
-	if (e->inq.len == 0 && e->in_end && !e->pty)
+	if (e->inq.len > 0 || !e->in_end)
+		return;
+	if (e->pty)
+		exec_in_eof(e);
+	else
 		exec_in_close(e);
 }
 

@@ -293,6 +293,20 @@ def with_a_pty(t):
         ok(o.termios()['ok'] is False or o.termios()['echo'], 'echo is on')
 
 
+@test()
+def a_pty_and_the_end_of_input(t):
+    """-t without a terminal here: the end of input ends who reads lines"""
+    for ws in places(t):
+        cat = ('-t', ws, '--', 'sh', '-c', 'stty -echo; cat; exit 5')
+        eq(t.run('exec', *cat, rc=5).out, '', 'nothing')
+        eq(t.run('exec', '-n', *cat, rc=5).out, '', '-n')
+        for text in 'a\n', 'a':
+            r = t.run('exec', '-t', ws, '--', 'sh', '-c', 'stty -echo; '
+                      'echo >%s; cat; exit 5' % t.path('ready'), input=text,
+                      rc=5)
+            ok(r.out.endswith(text.replace('\n', '\r\n')), r)
+
+
 @test(timeout=120, alone=True)
 def sixty_four_at_once(t):
     """64 at once over ssh: statuses, 1 MB each, one ssh, one login"""
