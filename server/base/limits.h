@@ -24,6 +24,9 @@
 #define CONN_FLIGHT_MAX		(1u << 20)
 /* One read per readiness, so that no peer keeps the loop from the others. */
 #define CONN_READ_MAX		(64u << 10)
+/* ... and so long for what they mean, in microseconds: 64 KiB of resizes of a
+ * large screen would take seconds. */
+#define CONN_SLICE_US		3000
 
 /* --- operations ------------------------------------------------------- */
 

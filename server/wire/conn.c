@@ -83,6 +83,8 @@ struct conn {
 	bool	 deaf;			/* writing failed: reads on for a while */
 	bool	 finishing;
 	bool	 paused;
+	bool	 held;			/* its time was up before its bytes */
+	bool	 slowed;		/* not read until they are through */
 	bool	 want_pump;
 	bool	 no_room;		/* room was zero since the callback */
 	bool	 room_due;
@@ -752,9 +754,15 @@ static size_t
 conn_frames(struct conn *c, const uint8_t *p, size_t len)
 {
 	struct frame_head h;
+	uint64_t until = clock_us() + CONN_SLICE_US;
 	size_t used = 0;
 
 	while (!c->dead && !c->paused && len - used >= FRAME_HEADER) {
+		/* Small frames may cost much: the others wait for this one. */
+		if (used != 0 && clock_us() > until) {
+			c->held = true;
+			break;
+		}
 		if (!conn_head_ok(c, p + used, &h) ||
 		    len - used - FRAME_HEADER < h.len)
 			break;
@@ -772,9 +780,10 @@ conn_frames(struct conn *c, const uint8_t *p, size_t len)
 static void
 conn_parse(struct conn *c, const uint8_t *p, size_t len)
 {
+	static const struct timeval soon = { 0, 0 };
 	size_t used;
 
-	c->in_fresh = false;
+	c->in_fresh = c->held = false;
 	if (c->in.len == 0) {
 		used = conn_frames(c, p, len);
 		if (!c->gone)
@@ -796,7 +805,18 @@ conn_parse(struct conn *c, const uint8_t *p, size_t len)
 	/* An idle connection is to cost little. */
 	if (c->in.len == 0 && c->in.cap > 8192)
 		buf_free(&c->in);
-	c->in_fresh = c->paused && c->in.len != 0;
+	c->in_fresh = (c->paused || c->held) && c->in.len != 0;
+	if (c->held) {
+		/* By a timer: what is made active runs before the loop looks
+		 * at the others. */
+		c->slowed = true;
+		event_del(c->read_ev);
+		event_add(c->defer, &soon);
+	} else if (c->slowed && !c->paused) {
+		c->slowed = false;
+		if (event_add(c->read_ev, NULL) == -1)
+			conn_die(c, "cannot wait for reading");
+	}
 	conn_check_ack(c);
 }
 
