@@ -107,6 +107,7 @@ static void
 attached_left(struct attached *a, const uint8_t *p, size_t n)
 {
 	struct msg_left m;
+	bool it;
 
 	if (msg_left_get(&m, p, n) == -1)
 		return;
@@ -126,9 +127,12 @@ attached_left(struct attached *a, const uint8_t *p, size_t n)
 		    a->workspace, a->shell, m.text);
 		break;
 	case LEFT_ENDED:
+		/* The name stands for the "it" of the server's words. */
+		it = strncmp(m.text, "it ", 3) == 0;
 		if (m.how != END_EXIT)
 			attached_end(a, (int)(m.code & 0xff), false,
-			    "[%s:%s: %s]", a->workspace, a->shell, m.text);
+			    "[%s:%s%s%s]", a->workspace, a->shell,
+			    it ? "" : ": ", m.text + (it ? 2 : 0));
 		else
 			attached_end(a, (int)(m.code & 0xff), false,
 			    "[%s:%s ended with status %u]", a->workspace,

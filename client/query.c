@@ -38,7 +38,8 @@ query_refused(const char *about, uint16_t code, const char *text)
 	size_t n = about != NULL ? strlen(about) : 0;
 
 	/* Some texts name it themselves. */
-	if (n > 0 && (strncmp(words, about, n) != 0 || words[n] != ':'))
+	if (n > 0 && (strncmp(words, about, n) != 0 ||
+	    (words[n] != ':' && words[n] != ' ')))
 		say("%s: %s", about, words);
 	else
 		say("%s", words);
