@@ -113,11 +113,12 @@ link() {
 	    $ev_l $vt_l $ti_l >"$tmp/log" 2>&1
 }
 if [ "$STATIC" = 1 ]; then
-	if link -fPIE -static-pie && TERM=dumb "$tmp/l" >/dev/null; then
+	if link -fPIE -static-pie && TERM=dumb "$tmp/l" >/dev/null 2>&1; then
 		cflags="$cflags -fPIE" ldflags="$ldflags -static-pie"
 		# Relocations in bits, where linker and libc know them.
 		relr=-Wl,-z,pack-relative-relocs
-		link -fPIE -static-pie $relr && TERM=dumb "$tmp/l" >/dev/null &&
+		link -fPIE -static-pie $relr && TERM=dumb "$tmp/l" \
+		    >/dev/null 2>&1 &&
 		    ldflags="$ldflags $relr"
 	elif link -static; then
 		ldflags="$ldflags -static"
