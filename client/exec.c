@@ -122,7 +122,7 @@ static void
 exec_input(evutil_socket_t fd, short what, void *arg)
 {
 	struct exec *e = arg;
-	char data[65536];
+	static char data[65536];	/* a stack may be no larger */
 	size_t room = opchan_room(e->op);
 	ssize_t n, i;
 

@@ -4,10 +4,14 @@
  * and its front, or the asker that ssh runs. The word after the options says
  * which.
  */
+#include <sys/resource.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../server/agent/agent.h"
 #include "../server/base/fd.h"
@@ -17,11 +21,44 @@
 #include "command.h"
 #include "say.h"
 
+/* A command has eight open at most; the agent that it may have to start, which
+ * inherits the limit, twice as many while it runs a few commands. */
+#define DESCRIPTORS_MIN	32
+
 static int
 usage_none(void)
 {
 	say("which command? `dlmux help' lists them");
 	return STATUS_USAGE;
+}
+
+/*
+ * Whether as many descriptors can be had as a command needs, and the server
+ * that it may have to start: without them this fails here and there, late, or
+ * in words of the event loop's.
+ */
+static bool
+descriptors_enough(void)
+{
+	int fds[DESCRIPTORS_MIN], n = 0, error = 0;
+	struct rlimit limit;
+
+	while (n < DESCRIPTORS_MIN && error == 0)
+		if ((fds[n] = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) != -1)
+			n++;
+		else
+			error = errno;
+	while (n > 0)
+		close(fds[--n]);
+	if (error == 0)
+		return true;
+	if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		say("too few file descriptors (the limit is %llu); dlmux needs "
+		    "%d more than are open: raise `ulimit -n'",
+		    (unsigned long long)limit.rlim_cur, DESCRIPTORS_MIN);
+	else
+		say("too few file descriptors: %s", strerror(error));
+	return false;
 }
 
 static struct place *
@@ -70,7 +107,7 @@ run_command(const struct command *cmd, int argc, char **argv)
 		status = cmd_help(&args);
 	} else if (cmd->run == cmd_help || cmd->run == cmd_version)
 		status = cmd->run(&args);
-	else if ((args.place = open_place()) == NULL)
+	else if (!descriptors_enough() || (args.place = open_place()) == NULL)
 		status = STATUS_FAILED;
 	else {
 		status = cmd->run(&args);
@@ -119,6 +156,8 @@ main(int argc, char **argv)
 	fd_sanitize();
 	/* A reader that left is an error of a write, never our death. */
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* Nor is a file that may grow no more (a log under `ulimit -f'). */
+	(void)signal(SIGXFSZ, SIG_IGN);
 
 	/* ssh runs its asker with the question as the only word. */
 	if (argc == 2 && getenv("DLMUX_ASKPASS") != NULL &&

@@ -174,7 +174,7 @@ static void
 sending_input(evutil_socket_t fd, short what, void *arg)
 {
 	struct sending *s = arg;
-	char data[65536];
+	static char data[65536];	/* a stack may be no larger */
 	size_t room = opchan_room(s->op);
 	ssize_t n;
 

@@ -204,8 +204,9 @@ spawn_child(const struct procs *ps, const struct spawn *s, int report)
 		(void)sigaction(sig, &sa, NULL);
 	/* All above the numbers they are going to, and out of each other's
 	 * way. */
-	if ((report = fcntl(report, F_DUPFD_CLOEXEC, 10)) == -1)
-		_exit(127);
+	if ((i = fcntl(report, F_DUPFD_CLOEXEC, 10)) == -1)
+		spawn_fail(report, SPAWN_SETUP);
+	report = i;
 	for (i = 0; i < 3; i++)
 		if ((fds[i] = fcntl(s->fds[i], F_DUPFD_CLOEXEC, 10)) == -1)
 			spawn_fail(report, SPAWN_SETUP);

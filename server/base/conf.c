@@ -92,7 +92,9 @@ conf_keywords(void)
 static int
 complain(struct parse *p, char *text)
 {
-	if (*p->cause == NULL)
+	if (*p->cause == NULL && p->line == 0)	/* the file as a whole */
+		*p->cause = xasprintf("%s: %s", p->path, text);
+	else if (*p->cause == NULL)
 		*p->cause = xasprintf("%s:%d: %s", p->path, p->line, text);
 	free(text);
 	return -1;

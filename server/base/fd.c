@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "log.h"
 #include "mem.h"
 #include "place.h"
 
@@ -434,6 +435,15 @@ fd_recv_fds(int sock, void *data, size_t len, int *fds, int *n)
 	return r;
 }
 
+/* What fails is told by who asked for it; the library's own words would stand
+ * in the middle of a user's terminal. */
+static void
+fd_loop_says(int severity, const char *text)
+{
+	if (severity >= EVENT_LOG_WARN)
+		log_warn("libevent: %s", text);
+}
+
 struct event_base *
 fd_loop(bool any_file)
 {
@@ -441,6 +451,7 @@ fd_loop(bool any_file)
 	struct event_base *base = NULL;
 
 	signal(SIGPIPE, SIG_IGN);
+	event_set_log_callback(fd_loop_says);
 	if ((config = event_config_new()) == NULL)
 		return NULL;
 	/* EVENT_NOEPOLL and its like in a user's environment are not for us. */

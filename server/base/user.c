@@ -82,6 +82,7 @@ user_getent_child(int out)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	snprintf(uid, sizeof uid, "%lu", (unsigned long)getuid());
 	if ((fd = open("/dev/null", O_RDWR)) == -1 || dup2(fd, 0) == -1 ||
 	    dup2(out, 1) == -1 || dup2(fd, 2) == -1)

@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import signal
 import socket
 import stat
@@ -410,6 +411,48 @@ def no_secret_in_arguments(t):
             if os.path.isfile(q) and not os.path.islink(q):
                 with open(q, 'rb') as fd:
                     ok(b'hunter2hunter2' not in fd.read(), q)
+
+
+def limited(what, n):
+    return lambda: resource.setrlimit(what, (n, n))
+
+
+@test()
+def few_descriptors(t):
+    """a limit on descriptors is said at once, or is enough"""
+    for n in (3, 5, 9, 12, 19, 40):
+        r = t.run('exec', 'local', '--', 'true', rc=None, timeout=8 * SLOW,
+                  preexec_fn=limited(resource.RLIMIT_NOFILE, n))
+        if n == 40:
+            eq(r.rc, 0, n)
+        else:
+            eq(r.rc, 125, n)
+            ok('too few file descriptors' in r.err, r.err)
+            ok('libevent' not in r.err and 'evutil' not in r.err, r.err)
+        t.run('server', 'stop', rc=None)
+
+
+@test()
+def a_small_stack(t):
+    """64 KB of stack are enough"""
+    r = t.run('exec', 'local', '--', 'cat', input=b'x' * 200000,
+              preexec_fn=limited(resource.RLIMIT_STACK, 65536))
+    eq(len(r.out), 200000)
+
+
+@test()
+def no_file_may_grow(t):
+    """`ulimit -f 0' kills nobody, and is no signal's business in a command"""
+    kw = dict(preexec_fn=limited(resource.RLIMIT_FSIZE, 0))
+    r = t.run('exec', 'local', '--', 'grep', 'SigIgn', '/proc/self/status',
+              **kw)
+    ok(int(r.out.split()[1], 16) & 1 << (signal.SIGXFSZ - 1) == 0, r.out)
+    pid = t.server_pid()
+    t.run('new', 'local:f', '--', 'cat', **kw)
+    t.run('send', 'local:f', 'hello', **kw)
+    t.wait_capture('local:f', 'hello')
+    t.run('kill', 'local:f')
+    eq(t.server_pid(), pid, 'the server lives')
 
 
 @test()

@@ -155,7 +155,7 @@ static const struct { const char *text, *error; } bad[] = {
 	{ "\nSendEnv A=1\n", ":2: SendEnv takes names" },
 	{ "\nInclude /nonexistent/file\n", ":2: Include /nonexistent/file: "
 	    "No such file" },
-	{ "\nInclude /dev/zero\n", "/dev/zero:0: not a regular file" },
+	{ "\nInclude /dev/zero\n", "/dev/zero: not a regular file" },
 	{ "Workspace a\nIdleClose soon\n", ":2: IdleClose" },
 };
 
