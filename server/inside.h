@@ -118,6 +118,7 @@ struct workspace {
 	bool			 connecting, tried;	/* tried: in vain */
 	bool			 idle;		/* nobody uses it, it may be let go */
 	bool			 let_go;	/* by a user: stays down */
+	bool			 forget;	/* ... and need not be known */
 	uint64_t		 down_ms;	/* clock_ms() of last word */
 	TAILQ_HEAD(, sshell)	 shells;	/* oldest first */
 	unsigned int		 nshells;
@@ -135,6 +136,9 @@ struct workspace {
 struct workspace *workspace_new(struct server *, const char *name,
 	    const char *reach, char **cause);
 void	 workspace_free(struct workspace *);
+/* Drops those that nobody uses and nobody would miss: without a shell, and
+ * let go by a user or never reached. Not from inside a link's callback. */
+void	 workspace_forget(struct server *);
 /* By canonical name. */
 struct workspace *workspace_find(struct server *, const char *name);
 /* What a user wrote, resolved with the config and env, made if new, its link

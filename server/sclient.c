@@ -688,9 +688,10 @@ on_list(struct sclient *c, uint8_t type, uint32_t channel,
 	(void)data;
 	if (len != 0)
 		sclient_fail(c, R_ERROR, "trailing bytes");
-	else if (type == F_LIST)
+	else if (type == F_LIST) {
+		workspace_forget(c->server);
 		list_all(c, channel);
-	else
+	} else
 		list_status(c, channel);
 }
 
@@ -726,6 +727,9 @@ on_letgo(struct sclient *c, uint8_t type, uint32_t channel,
 		workspace_changed(w);
 		sclient_done(c, channel, R_NONE, 0, "%s", "");
 	}
+	if (w != NULL)
+		w->forget = true;
+	server_later(c->server);
 	free(name);
 }
 

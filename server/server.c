@@ -64,6 +64,7 @@ server_pass(int fd, short what, void *arg)
 		workspace_settle(w);
 	}
 	attach_settle(s);
+	workspace_forget(s);
 	if (s->reap) {
 		s->reap = false;
 		sclient_reap(s);

@@ -98,6 +98,39 @@ workspace_free(struct workspace *w)
 	free(w);
 }
 
+static bool
+workspace_useless(const struct workspace *w)
+{
+	if (w->nshells > 0 || w->nrelays > 0 || !TAILQ_EMPTY(&w->chans) ||
+	    !TAILQ_EMPTY(&w->server->requests) || attach_users(w) > 0)
+		return false;
+	if (w->link != NULL && (link_retrying(w->link) ||
+	    link_state(w->link) == LINK_UP ||
+	    link_state(w->link) == LINK_CONNECTING))
+		return false;
+	if (w->forget)
+		return true;
+	/* A name that was mistyped, say. Not before its failed tries are of no
+	 * account any more: they bound those to come. */
+	return !w->agent_known && w->link != NULL &&
+	    clock_ms() - link_since_ms(w->link) > RETRY_WINDOW_MS;
+}
+
+void
+workspace_forget(struct server *s)
+{
+	struct workspace *w, *next;
+
+	if (s->keeper)
+		return;
+	TAILQ_FOREACH_SAFE(w, &s->workspaces, entry, next)
+		if (workspace_useless(w)) {
+			log_info("%s: forgotten", w->name);
+			workspace_free(w);
+			state_later(s);
+		}
+}
+
 struct workspace *
 workspace_find(struct server *s, const char *name)
 {
@@ -267,7 +300,7 @@ workspace_connect(struct workspace *w, char *const *env, bool prompt)
 {
 	if (w->link == NULL || w->server->stopping)
 		return;
-	w->let_go = false;
+	w->let_go = w->forget = false;
 	link_want(w->link, true);
 	link_connect(w->link, env, prompt);
 }

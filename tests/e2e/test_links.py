@@ -378,6 +378,19 @@ def disconnect_and_connect(t):
 
 
 @test()
+def disconnect_forgets_what_holds_no_shell(t):
+    """a mistyped workspace is gone from ls after disconnect; one with shells stays"""
+    t.run('exec', 'local', '--', 'true')
+    t.run('exec', 'ssh:no.such.host.invalid', '--', 'true', rc=125)
+    ok('no.such.host' in t.run('ls').out, 'its failure is shown')
+    t.run('disconnect', 'ssh:no.such.host.invalid')
+    wait_for(lambda: 'no.such.host' not in t.run('ls').out, 10, 'forgotten')
+    t.run('new', 'local:a')
+    t.run('disconnect', 'local')
+    ok('local:a' in t.shells(), 'a workspace with a shell is remembered')
+
+
+@test()
 def remembered_over_a_restart(t):
     """a new server lists what it remembers, without connecting"""
     host = fixtures.Ssh(t).host('web')
