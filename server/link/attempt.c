@@ -227,8 +227,8 @@ explain(struct attempt *a, int status)
 	char *words, *otherwise, *s;
 
 	words = child_words(status);
-	otherwise = xasprintf("the transport %s before the agent spoke",
-	    words);
+	otherwise = xasprintf("its %s %s before dlmux could be started there",
+	    scheme == SCHEME_COMMAND ? "Command" : "connection", words);
 	free(words);
 	if (a->needed && a->sent < a->payload.size) {
 		s = last_words(a, "");

@@ -308,9 +308,10 @@ unknown(const char *name, const struct conf *conf, char **hosts)
 	size_t i, n = 0;
 
 	buf_init(&b, WIRE_WORDS_MAX / 4);
-	buf_printf(&b, "unknown workspace '%s';", name);
+	buf_printf(&b, "unknown workspace '%s'; known are", name);
 	for (i = 0; conf != NULL && i < conf->nws; i++)
-		if (n <= SSHCONF_NAMES_MAX)
+		if (n < SSHCONF_NAMES_MAX && (conf->ws[i].command != NULL ||
+		    conf->ws[i].alias != NULL))
 			defined[n++] = conf->ws[i].name;
 	append_names(&b, " in dlmux.conf:", defined, n);
 	if (n > 0)
@@ -319,7 +320,7 @@ unknown(const char *name, const struct conf *conf, char **hosts)
 	append_names(&b, " in ssh_config:", (const char *const *)hosts, n);
 	if (n > 0)
 		buf_puts(&b, ";");
-	buf_puts(&b, " or local, ssh:HOST, docker:NAME, podman:NAME, "
+	buf_puts(&b, " local, ssh:HOST, docker:NAME, podman:NAME, "
 	    "devpod:NAME");
 	buf_u8(&b, 0);
 	return (char *)b.data;

@@ -350,10 +350,10 @@ START_TEST(failures_are_told_in_their_own_words)
 {
 	static const struct { const char *command, *text; } t[] = {
 		{ "echo first >&2; echo 'why not' >&2; exit 3 #", "why not" },
-		{ "exit 3 #", "the transport exited with status 3 before "
-		    "the agent spoke" },
-		{ "kill -9 $$ #", "the transport was killed by signal KILL "
-		    "before the agent spoke" },
+		{ "exit 3 #", "its Command exited with status 3 before "
+		    "dlmux could be started there" },
+		{ "kill -9 $$ #", "its Command was killed by signal KILL "
+		    "before dlmux could be started there" },
 		{ "echo only noise; exit 1 #", "only noise" },
 		{ "printf '\\033[31mred\\033[0m\\r\\n' >&2; exit 1 #", "red" },
 		{ "no-such-program-here", "sh: 1: no-such-program-here: not "
