@@ -156,7 +156,8 @@ paint_settle(struct attachment *a)
 void
 paint_leave(struct attachment *a)
 {
-	if (!a->painted)
+	/* A shell that had ended before it was shown still has last words. */
+	if (!a->painted && a->sh == NULL)
 		return;
 	view_overlay(a->view, NULL);
 	view_notice(a->view, NULL);

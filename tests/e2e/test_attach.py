@@ -59,6 +59,17 @@ def status_of_a_signal(t):
 
 
 @test()
+def last_words_of_a_shell_that_ended(t):
+    """a shell that ended unseen shows its last screen, then its status"""
+    t.run('new', 'local:a', '--', 'sh', '-c', 'echo last words; exit 4')
+    t.run('wait', 'local:a', '--exit', '--timeout', '10', rc=4)
+    o = t.outer('attach', 'local:a', shell=True)
+    o.see('^left 4$')
+    ok('last words' in o.screen().text, 'its last screen')
+    clean(o)
+
+
+@test()
 def view_only(t):
     """attach -r shows, and nothing typed reaches the shell"""
     t.run('new', 'local:a')
