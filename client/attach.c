@@ -388,6 +388,10 @@ attached_signal(evutil_socket_t sig, short what, void *arg)
 		buf_free(&b);
 		return;
 	}
+	if (sig == SIGCHLD) {
+		watchdog_check(a->watchdog);
+		return;
+	}
 	if (sig == SIGINT && prompter_interrupt(a->prompter))
 		return;
 	a->leaving = true;
@@ -432,8 +436,8 @@ attached_prepare(struct attached *a)
 static void
 attached_start(struct attached *a)
 {
-	static const int sigs[5] = { SIGWINCH, SIGINT, SIGTERM, SIGHUP,
-	    SIGQUIT };
+	static const int sigs[ATTACH_SIGNALS] = { SIGWINCH, SIGINT, SIGTERM,
+	    SIGHUP, SIGQUIT, SIGCHLD };
 	int i;
 
 	rawtty_size(STDOUT_FILENO, &a->rows, &a->cols);
@@ -450,7 +454,7 @@ attached_start(struct attached *a)
 	a->leave_ev = evtimer_new(a->base, attached_leave_due, a);
 	a->prefix_ev = evtimer_new(a->base, attached_prefix_due, a);
 	a->failed_ev = evtimer_new(a->base, attached_link_failed, a);
-	for (i = 0; i < 5; i++) {
+	for (i = 0; i < ATTACH_SIGNALS; i++) {
 		a->signals[i] = evsignal_new(a->base, sigs[i], attached_signal,
 		    a);
 		event_add(a->signals[i], NULL);
@@ -468,7 +472,7 @@ attached_clear(struct attached *a)
 {
 	int i;
 
-	for (i = 0; i < 5; i++)
+	for (i = 0; i < ATTACH_SIGNALS; i++)
 		event_free(a->signals[i]);
 	event_free(a->in_ev);
 	event_free(a->notice_ev);

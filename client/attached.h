@@ -20,6 +20,8 @@
 /* Pictures being written: PICTURE_FLIGHT of the server and what crosses. */
 #define PICTURES	8
 
+#define ATTACH_SIGNALS	6
+
 struct picture {
 	uint32_t	number, modes;
 	uint64_t	lines;
@@ -67,7 +69,7 @@ struct attached {
 
 	struct event		*in_ev, *notice_ev, *leave_ev, *prefix_ev;
 	struct event		*failed_ev;
-	struct event		*signals[5];
+	struct event		*signals[ATTACH_SIGNALS];
 	bool			 in_on;
 
 	bool			 leaving;	/* DETACH sent, or over */

@@ -96,6 +96,9 @@ int	 cmd_send(struct args *);
 int	 cmd_wait(struct args *);
 int	 cmd_capture(struct args *);
 int	 cmd_exec(struct args *);
+/* It did not come to cmd_exec(), and what say() said last is why: who listens
+ * at its --status-fd, if it has a good one, is told. */
+void	 exec_not_run(const struct args *);
 int	 cmd_list(struct args *);
 int	 cmd_kill(struct args *);
 int	 cmd_connect(struct args *);

@@ -22,6 +22,7 @@
 #include "json.h"
 #include "opchan.h"
 #include "outfd.h"
+#include "outmodes.h"
 #include "progress.h"
 #include "prompter.h"
 #include "rawtty.h"
@@ -29,7 +30,7 @@
 
 /* A command that sends its last output to a reader that stopped: that is
  * waited for. The last frame to the server is not. */
-#define EXEC_SIGNALS	5
+#define EXEC_SIGNALS	6
 
 struct exec {
 	const struct args	*args;
@@ -48,6 +49,8 @@ struct exec {
 	bool			 pty, started, linked;
 	struct rawtty		 tty;
 	struct watchdog		*watchdog;
+	struct outmodes		 modes;		/* stdout, if a terminal */
+	bool			 modal;		/* it is one, and raw */
 	int			 interrupts;	/* while no link */
 	bool			 over;
 	int			 status, status_fd;
@@ -80,11 +83,29 @@ exec_note(struct exec *e, const char *key, const char *text)
 	buf_puts(&e->json, "}\n");
 }
 
+/* The program is not there any more to undo what it did to the terminal. */
+static void
+exec_undo(struct exec *e)
+{
+	struct buf b;
+
+	if (!e->modal)
+		return;
+	e->modal = false;
+	buf_init(&b, 4096);
+	outmodes_undo(e->modes.modes, &b);
+	if (buf_ok(&b))
+		(void)fd_write_all(STDOUT_FILENO, b.data, b.len);
+	buf_free(&b);
+	watchdog_modes(e->watchdog, 0, 0);
+}
+
 static void
 exec_fail(struct exec *e, bool unknown, int status, const char *text)
 {
 	if (e->over)
 		return;
+	exec_undo(e);
 	rawtty_restore(&e->tty);
 	progress_text(e->progress, NULL);
 	exec_note(e, unknown ? "unknown" : "error", text);
@@ -182,6 +203,8 @@ exec_wrote(struct outfd *o, size_t n, void *arg)
 	struct exec *e = arg;
 
 	opchan_took(e->op, exec_stream(e, o), n);
+	if (e->modal && outfd_queued(e->out[0]) == 0)
+		watchdog_modes(e->watchdog, e->modes.modes, 0);
 	if (e->over && outfd_queued(e->out[0]) == 0 &&
 	    outfd_queued(e->out[1]) == 0)
 		event_base_loopbreak(e->base);
@@ -216,10 +239,17 @@ exec_output(struct opchan *op, int stream, const uint8_t *p, size_t n,
     void *arg)
 {
 	struct exec *e = arg;
+	uint32_t old;
 
 	(void)op;
 	if (e->out[stream - 1] == NULL)
 		return;
+	if (e->modal && stream == 1) {
+		old = e->modes.modes;
+		outmodes_scan(&e->modes, p, n);
+		/* Until it is written, either may be on. */
+		watchdog_modes(e->watchdog, old | e->modes.modes, 0);
+	}
 	outfd_put(e->out[stream - 1], p, n);
 	outfd_flush(e->out[stream - 1]);
 }
@@ -278,8 +308,10 @@ exec_started(struct opchan *op, const struct msg_started *s, void *arg)
 	e->started = true;
 	progress_text(e->progress, NULL);
 	if (e->pty && rawtty_open(&e->tty, STDIN_FILENO) == 0 &&
-	    rawtty_raw(&e->tty) == 0)
+	    rawtty_raw(&e->tty) == 0) {
 		e->watchdog = watchdog_start(&e->tty, STDIN_FILENO, NULL);
+		e->modal = isatty(STDOUT_FILENO);
+	}
 	exec_want_input(e);
 }
 
@@ -384,6 +416,10 @@ exec_signal(evutil_socket_t sig, short what, void *arg)
 	int rows, cols;
 
 	(void)what;
+	if (sig == SIGCHLD) {
+		watchdog_check(e->watchdog);
+		return;
+	}
 	if (sig == SIGWINCH) {
 		if (e->pty) {
 			rawtty_size(STDIN_FILENO, &rows, &cols);
@@ -470,11 +506,7 @@ exec_environment(struct exec *e)
 		else if ((value = getenv(v)) != NULL)
 			e->env[n++] = xasprintf("%s=%s", v, value);
 		else {
-			char *text = xasprintf("-e %s: not set here", v);
-
-			say("exec: %s", text);
-			exec_note(e, "error", text);
-			free(text);
+			say("exec: -e %s: not set here", v);
 			return STATUS_FAILED;
 		}
 	}
@@ -485,7 +517,7 @@ static void
 exec_run(struct exec *e, bool no_stdin)
 {
 	static const int sigs[EXEC_SIGNALS] = { SIGINT, SIGTERM, SIGHUP,
-	    SIGQUIT, SIGWINCH };
+	    SIGQUIT, SIGWINCH, SIGCHLD };
 	struct opchan_setup setup;
 	const char *cwd = args_value(e->args, "C");
 	struct sigaction sa;
@@ -551,56 +583,94 @@ exec_run(struct exec *e, bool no_stdin)
 	event_base_free(e->base);
 }
 
+/* The descriptor of --status-fd; -1 if there is none, -2 if it is no good. */
+static int
+exec_status_fd(const struct args *args)
+{
+	const char *v = args_value(args, "status-fd");
+	uint32_t n;
+
+	if (v == NULL)
+		return -1;
+	if (number_parse(v, 65535, &n) == -1 || fcntl((int)n, F_GETFD) == -1)
+		return -2;
+	/* For whoever called us, not for what we start. */
+	(void)fd_cloexec((int)n);
+	return (int)n;
+}
+
+static void
+exec_tell(const struct exec *e)
+{
+	if (e->status_fd >= 0 && e->json.len > 0 && fd_write_all(e->status_fd,
+	    e->json.data, e->json.len) == -1)
+		say("--status-fd %d: %s", e->status_fd, strerror(errno));
+}
+
+void
+exec_not_run(const struct args *args)
+{
+	struct exec e;
+
+	memset(&e, 0, sizeof e);
+	e.status_fd = exec_status_fd(args);
+	buf_init(&e.json, 65536);
+	exec_note(&e, "error", say_last() != NULL ? say_last() : "failed");
+	exec_tell(&e);
+	buf_free(&e.json);
+}
+
+/* What the words say. 0, or an exit status (said). */
+static int
+exec_words(struct exec *e)
+{
+	const struct args *args = e->args;
+	const char *cwd = args_value(args, "C");
+	char *shell = NULL, *cause = NULL;
+	int status = 0;
+
+	if (e->status_fd == -2)
+		return usage_error(args->cmd, "--status-fd %s: no open "
+		    "descriptor", args_value(args, "status-fd"));
+	if (args->nrest == 0)
+		return usage_error(args->cmd, "there is no command after --");
+	if (cwd != NULL && *cwd == '\0')
+		return usage_error(args->cmd, "-C needs a directory");
+	if (target_split(args->words[0], &e->workspace, &shell, &cause) == -1)
+		status = usage_error(args->cmd, "%s", cause);
+	else if (shell != NULL)
+		status = usage_error(args->cmd,
+		    "%s: a command runs in a workspace, not in a shell",
+		    args->words[0]);
+	free(shell);
+	free(cause);
+	return status != 0 ? status : exec_environment(e);
+}
+
 int
 cmd_exec(struct args *args)
 {
 	struct exec e;
-	const char *v;
-	char *shell = NULL, *cause = NULL;
-	uint32_t n;
 	int status;
 
 	memset(&e, 0, sizeof e);
 	e.args = args;
-	e.status_fd = -1;
 	e.tty.fd = -1;
-	if (args->nrest == 0)
-		return usage_error(args->cmd, "there is no command after --");
-	if ((v = args_value(args, "status-fd")) != NULL) {
-		if (number_parse(v, 65535, &n) == -1 ||
-		    fcntl((int)n, F_GETFD) == -1)
-			return usage_error(args->cmd,
-			    "--status-fd %s: no open descriptor", v);
-		e.status_fd = (int)n;
-		/* For whoever called us, not for what we start. */
-		(void)fd_cloexec(e.status_fd);
-	}
-	if (target_split(args->words[0], &e.workspace, &shell, &cause) == -1) {
-		status = usage_error(args->cmd, "%s", cause);
-		free(cause);
-		return status;
-	}
-	if (shell != NULL) {
-		status = usage_error(args->cmd,
-		    "%s: a command runs in a workspace, not in a shell",
-		    args->words[0]);
-		free(shell);
-		free(e.workspace);
-		return status;
-	}
-	buf_init(&e.json, 65536);
+	e.status_fd = exec_status_fd(args);
 	e.pty = args_has(args, "t");
-	status = exec_environment(&e);
-	if (status == 0) {
+	buf_init(&e.json, 65536);
+	status = exec_words(&e);
+	if (status != 0) {
+		exec_note(&e, "error", say_last() != NULL ? say_last() :
+		    "failed");
+	} else {
 		exec_run(&e, args_has(args, "n"));
 		status = e.status;
 		/* The command knows nothing of our full disk. */
 		if (status == 0 && e.out_lost)
 			status = STATUS_FAILED;
 	}
-	if (e.status_fd >= 0 && e.json.len > 0 && fd_write_all(e.status_fd,
-	    e.json.data, e.json.len) == -1)
-		say("--status-fd %d: %s", e.status_fd, strerror(errno));
+	exec_tell(&e);
 	buf_free(&e.json);
 	strv_free(e.env);
 	free(e.workspace);

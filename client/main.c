@@ -100,6 +100,8 @@ run_command(const struct command *cmd, int argc, char **argv)
 	if (args_parse(&args, cmd, argc, argv, &help, &cause) == -1) {
 		status = usage_error(cmd, "%s", cause);
 		free(cause);
+		if (cmd->run == cmd_exec)
+			exec_not_run(&args);
 	} else if (help) {
 		words[0] = (char *)(uintptr_t)cmd->name;
 		args.words[0] = words[0];
@@ -107,9 +109,12 @@ run_command(const struct command *cmd, int argc, char **argv)
 		status = cmd_help(&args);
 	} else if (cmd->run == cmd_help || cmd->run == cmd_version)
 		status = cmd->run(&args);
-	else if (!descriptors_enough() || (args.place = open_place()) == NULL)
+	else if (!descriptors_enough() ||
+	    (args.place = open_place()) == NULL) {
 		status = STATUS_FAILED;
-	else {
+		if (cmd->run == cmd_exec)
+			exec_not_run(&args);
+	} else {
 		status = cmd->run(&args);
 		place_free(args.place);
 	}

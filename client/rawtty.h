@@ -31,12 +31,15 @@ struct watchdog;
 /*
  * A process in its own group that holds nothing but the terminal and waits
  * for this one to die. If it dies without watchdog_end(), the modes last
- * written down are undone and the settings restored if they are still those
- * of rawtty_raw(). caps may be NULL: then settings only. NULL if it cannot be
- * started: the terminal is then as safe as with any other program.
+ * written down are undone (by view_undo() and caps; without caps, by
+ * outmodes_undo()) and the settings restored if they are still those of
+ * rawtty_raw(). The pointers stay the caller's and must outlive it. NULL if it
+ * cannot be started: the terminal is then as safe as with any other program.
  */
 struct watchdog *watchdog_start(const struct rawtty *, int out,
 	    const struct caps *);
+/* SIGCHLD: if it was killed, another one takes its place. NULL is fine. */
+void	 watchdog_check(struct watchdog *);
 /* What is, or may be in the middle of a write, on at the terminal. */
 void	 watchdog_modes(struct watchdog *, uint32_t modes, int rows);
 /* All is well: it goes. NULL is fine. */

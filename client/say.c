@@ -17,6 +17,7 @@
 
 static int progress_len;	/* columns of the progress line that stands */
 static int hushed;
+static char last[2048];
 
 static void
 wipe(void)
@@ -46,6 +47,12 @@ say_raw(const char *text)
 	free(line);
 }
 
+const char *
+say_last(void)
+{
+	return last[0] != '\0' ? last : NULL;
+}
+
 void
 say(const char *fmt, ...)
 {
@@ -55,6 +62,7 @@ say(const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
+	(void)snprintf(last, sizeof last, "%s", text);
 	/* An error of several lines (ssh's own words) keeps its lines. */
 	for (p = text; p != NULL; p = nl) {
 		if ((nl = strchr(p, '\n')) != NULL)

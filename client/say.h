@@ -10,6 +10,8 @@
 
 void	 say(const char *, ...) __attribute__((format(printf, 1, 2)));
 void	 say_raw(const char *);		/* a line as it is */
+/* What say() said last, without "dlmux: "; NULL if nothing. */
+const char *say_last(void);
 /* Writes to stdout, whole, what a command was run for. 0; -1 when it could
  * not, which is said unless the reader went away. */
 int	 say_out(const void *, size_t);

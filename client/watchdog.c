@@ -23,11 +23,14 @@
 #include "../server/base/fd.h"
 #include "../server/base/mem.h"
 #include "../term/view.h"
+#include "outmodes.h"
 #include "rawtty.h"
 
 /* Undoing takes a few hundred bytes; a terminal that does not take them within
  * this is gone or stopped. */
 #define WATCHDOG_WRITE_MS	2000
+/* Something that kills each one is not to be raced with. */
+#define WATCHDOG_STARTS		16
 
 /* Shared with the client, which writes it: plain words, each stored whole. */
 struct notes {
@@ -37,9 +40,13 @@ struct notes {
 };
 
 struct watchdog {
-	int		 pipe;		/* a byte: go; EOF: we died */
-	pid_t		 pid;
-	struct notes	*notes;
+	const struct rawtty	*tty;
+	int			 out;
+	const struct caps	*caps;
+	int			 pipe;	/* a byte: go; EOF: we died; -1 */
+	pid_t			 pid;	/* -1: there is none */
+	int			 starts;
+	struct notes		*notes;
 };
 
 static bool
@@ -83,13 +90,16 @@ watchdog_wait(int in, const struct rawtty *t, int out, const struct caps *caps,
 		_exit(0);
 	if (tcgetattr(t->fd, &now) == -1)
 		_exit(0);	/* the terminal is gone too */
-	if (caps != NULL && notes->shown) {
+	if (notes->shown) {
 		buf_init(&b, 65536);
 		/* The client may have died in the middle of a sequence: the end
 		 * of a string ends every kind of it, and nothing if there is
 		 * none. */
 		buf_puts(&b, "\033\\");
-		view_undo(caps, notes->modes, (int)notes->rows, &b);
+		if (caps != NULL)
+			view_undo(caps, notes->modes, (int)notes->rows, &b);
+		else
+			outmodes_undo(notes->modes, &b);
 		if (buf_ok(&b))
 			write_bounded(out, b.data, b.len);
 	}
@@ -98,54 +108,89 @@ watchdog_wait(int in, const struct rawtty *t, int out, const struct caps *caps,
 	_exit(0);
 }
 
-struct watchdog *
-watchdog_start(const struct rawtty *t, int out, const struct caps *caps)
+static void __attribute__((noreturn))
+watchdog_child(const struct watchdog *w, int in)
 {
 	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM,
 	    SIGTTOU, SIGTTIN, SIGTSTP, SIGPIPE, SIGUSR1, SIGUSR2, SIGWINCH };
-	struct watchdog *w;
-	struct rawtty copy = *t;
+	struct rawtty copy = *w->tty;
 	sigset_t none;
 	size_t i;
-	int p[2], fds[3];
+	int fds[3];
 
-	if (fd_pipe(p) == -1)
-		return NULL;
-	w = xcalloc(1, sizeof *w);
-	w->pipe = p[1];
-	w->notes = mmap(NULL, sizeof *w->notes, PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (w->notes == MAP_FAILED || (w->pid = fork()) == -1) {
-		if (w->notes != MAP_FAILED)
-			munmap(w->notes, sizeof *w->notes);
-		close(p[0]);
-		close(p[1]);
-		free(w);
-		return NULL;
-	}
-	if (w->pid != 0) {
-		/* Here too, so that it is done whoever runs first. */
-		(void)setpgid(w->pid, w->pid);
-		close(p[0]);
-		return w;
-	}
 	(void)setpgid(0, 0);
 	for (i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
 		(void)signal(ignored[i], SIG_IGN);
+	(void)signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)prctl(PR_SET_NAME, "dlmux-watchdog");
 	/* It must hold nothing that somebody waits to see closed: the pipe and
 	 * the terminal, moved to 0-2, are all it keeps. */
-	fds[0] = fcntl(p[0], F_DUPFD, 10);
-	fds[1] = fcntl(t->fd, F_DUPFD, 10);
-	fds[2] = fcntl(out, F_DUPFD, 10);
+	fds[0] = fcntl(in, F_DUPFD, 10);
+	fds[1] = fcntl(w->tty->fd, F_DUPFD, 10);
+	fds[2] = fcntl(w->out, F_DUPFD, 10);
 	for (i = 0; i < 3; i++)
 		(void)dup2(fds[i], (int)i);
 	fd_close_from(3);
 	(void)chdir("/");
 	copy.fd = 1;
-	watchdog_wait(0, &copy, 2, caps, w->notes);
+	watchdog_wait(0, &copy, 2, w->caps, w->notes);
+}
+
+/* 0, or -1: then there is none. */
+static int
+watchdog_fork(struct watchdog *w)
+{
+	int p[2];
+
+	w->pid = -1;
+	w->pipe = -1;
+	if (w->starts++ == WATCHDOG_STARTS || fd_pipe(p) == -1)
+		return -1;
+	if ((w->pid = fork()) == 0)
+		watchdog_child(w, p[0]);
+	close(p[0]);
+	if (w->pid == -1) {
+		close(p[1]);
+		return -1;
+	}
+	/* Here too, so that it is done whoever runs first. */
+	(void)setpgid(w->pid, w->pid);
+	w->pipe = p[1];
+	return 0;
+}
+
+struct watchdog *
+watchdog_start(const struct rawtty *t, int out, const struct caps *caps)
+{
+	struct watchdog *w = xcalloc(1, sizeof *w);
+
+	w->tty = t;
+	w->out = out;
+	w->caps = caps;
+	w->notes = mmap(NULL, sizeof *w->notes, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (w->notes == MAP_FAILED) {
+		free(w);
+		return NULL;
+	}
+	if (watchdog_fork(w) == -1) {
+		munmap(w->notes, sizeof *w->notes);
+		free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void
+watchdog_check(struct watchdog *w)
+{
+	if (w == NULL || w->pid == -1 ||
+	    waitpid(w->pid, NULL, WNOHANG) != w->pid)
+		return;
+	close(w->pipe);
+	(void)watchdog_fork(w);
 }
 
 void
@@ -163,10 +208,12 @@ watchdog_end(struct watchdog *w)
 {
 	if (w == NULL)
 		return;
-	(void)fd_write_all(w->pipe, "q", 1);
-	close(w->pipe);
-	while (waitpid(w->pid, NULL, 0) == -1 && errno == EINTR)
-		;
+	if (w->pid != -1) {
+		(void)fd_write_all(w->pipe, "q", 1);
+		close(w->pipe);
+		while (waitpid(w->pid, NULL, 0) == -1 && errno == EINTR)
+			;
+	}
 	munmap(w->notes, sizeof *w->notes);
 	free(w);
 }

@@ -48,8 +48,20 @@ def status_fd(t):
            ws)
         eq(status(ws, '--', 'sh', '-c', 'kill -KILL $$', rc=137)[0],
            {'signal': 'KILL'}, ws)
-    got = status('ssh:nowhere.invalid', '--', 'true', rc=125)[0]
-    ok(list(got) == ['error'], 'an error: %r' % got)
+    for rc, args in ((125, ('ssh:nowhere.invalid', '--', 'true')),
+                     (2, ('local', '--')), (2, ('local',)), (2, ('--', 'true')),
+                     (2, ('-Z', 'local', '--', 'true')),
+                     (2, ('local:x', '--', 'true')),
+                     (2, ('-C', '', 'local', '--', 'true')),
+                     (125, ('-e', 'NOT_SET', 'local', '--', 'true')),
+                     (127, ('local', '--', 'no-such-command')),
+                     (126, ('local', '--', '/etc'))):
+        got, res = status(*args, rc=rc)
+        ok(list(got) == ['error'], '%r: an error: %r' % (args, got))
+        ok(got['error'] in res.err, 'the words said: %r' % got)
+    t.env['DLMUX_INSTANCE'] = '../x'
+    got = status('local', '--', 'true', rc=125)[0]
+    ok(list(got) == ['error'], 'no place: %r' % got)
 
 
 @test()
