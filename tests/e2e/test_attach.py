@@ -187,6 +187,43 @@ def killed_in_vim_with_the_mouse(t):
 
 
 @test()
+def exec_killed_with_modes_on(t):
+    """SIGKILL of an `exec -t' whose program has the mouse on: all is undone"""
+    o = t.outer('exec', '-t', 'local', '--', 'sh', '-c',
+                'printf "\\033[?1049h\\033[?1000;1006h\\033[?2004h'
+                '\\033[?1h\\033=\\033[?25lhere"; exec sleep 60', shell=True)
+    o.see('here')
+    wait_for(lambda: o.screen().mouse != 0 and o.screen().alt, 5)
+    os.kill(t.pids(r'^(\S*/)?dlmux exec -t')[0], signal.SIGKILL)
+    wait_for(lambda: b'left 137' in o.raw(), 5, 'the client is dead')
+    wait_for(lambda: not o.screen().alt, 5, 'the main screen')
+    wait_for(lambda: o.termios()['echo'], 5, 'echo')
+    clean(o)
+
+
+@test()
+def watchdog_killed(t):
+    """a watchdog that is killed is replaced, and leaves no zombie"""
+    o = attached(t)
+    client = t.client_pids('attach local:a')[0]
+
+    def children():
+        with open('/proc/%d/task/%d/children' % (client, client)) as f:
+            return [int(p) for p in f.read().split()]
+    first = wait_for(children, 5)
+    eq(len(first), 1, 'one watchdog')
+    os.kill(first[0], signal.SIGKILL)
+    wait_for(lambda: len(children()) == 1 and children() != first, 5)
+    o.type('printf "\\033[?1049h\\033[?1000hin"\r')
+    wait_for(lambda: o.screen().mouse != 0, 5)
+    os.kill(client, signal.SIGKILL)
+    wait_for(lambda: b'left 137' in o.raw(), 5, 'the client is dead')
+    wait_for(lambda: not o.screen().alt, 5, 'the main screen')
+    wait_for(lambda: o.termios()['echo'], 5, 'echo')
+    clean(o)
+
+
+@test()
 def stopped_and_hung_up(t):
     """TERM and HUP to the client leave a clean terminal"""
     for sig in (signal.SIGTERM, signal.SIGHUP):
