@@ -286,12 +286,12 @@ begin(struct link *l)
 	wait = retry_wait(&l->retry, capped(l));
 	if (wait > 0) {
 		/* A lockout of the user by the far side's firewall would be
-		 * worse than waiting. */
-		why = xasprintf("%s%s%u tries failed within %u s, not tried "
-		    "again for %" PRIu64 " s%s", l->last != NULL ? l->last :
-		    "", l->last != NULL ? " (" : "", RETRY_BURST,
+		 * worse than waiting. The pause first: it is the news. */
+		why = xasprintf("not tried: %u tries failed within %u s; next "
+		    "try in %" PRIu64 " s%s%s", RETRY_BURST,
 		    RETRY_WINDOW_MS / 1000, (wait + 999) / 1000,
-		    l->last != NULL ? ")" : "");
+		    l->last != NULL ? "; the last: " : "",
+		    l->last != NULL ? l->last : "");
 		note(l, LINK_FAILED, why);
 		schedule(l);
 		tell(l);
@@ -800,6 +800,13 @@ link_retarget(struct link *l, const struct target *t)
 	struct target old = l->target;
 
 	target_copy(&l->target, t);
+	/* What failed was another thing; a user who has just mended the config
+	 * does not wait for its pause. */
+	if (!target_same_way(&old, t)) {
+		retry_get(&l->retry, NULL);
+		free(l->last);
+		l->last = NULL;
+	}
 	target_clear(&old);
 }
 

@@ -478,6 +478,22 @@ target_copy(struct target *to, const struct target *from)
 	add_send_env(to, from->send_env);
 }
 
+static bool
+same(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+bool
+target_same_way(const struct target *a, const struct target *b)
+{
+	return a->scheme == b->scheme && same(a->user, b->user) &&
+	    same(a->host, b->host) && same(a->command, b->command) &&
+	    same(a->binary, b->binary) &&
+	    same(a->binary_machine, b->binary_machine) &&
+	    same(a->binary_dir, b->binary_dir);
+}
+
 void
 target_clear(struct target *t)
 {

@@ -44,6 +44,8 @@ int	 target_split(const char *text, char **workspace, char **shell,
 	    char **cause);
 void	 target_copy(struct target *, const struct target *);
 void	 target_clear(struct target *);
+/* Whether both are reached by the same means. */
+bool	 target_same_way(const struct target *, const struct target *);
 
 /* argv of the transport with the one-liner as its last word; NULL-ended,
  * strv_free(). NULL for SCHEME_LOCAL. batch: ssh must not prompt. */

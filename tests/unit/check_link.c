@@ -504,8 +504,9 @@ END_TEST
 START_TEST(failed_tries_are_capped_and_remembered)
 {
 	struct link *l;
+	struct target other;
 	uint64_t t = clock_ms();
-	char *tries;
+	char *tries, text[64];
 	int i;
 
 	with_command("echo no >&2; exit 1 #");
@@ -516,8 +517,9 @@ START_TEST(failed_tries_are_capped_and_remembered)
 	}
 	link_connect(link_, environ, false);
 	await(fails == (int)RETRY_BURST + 1);
-	ck_assert_msg(strncmp(last_text, "no (4 tries failed within 30 s", 30)
-	    == 0, "%s", last_text);
+	ck_assert_msg(strncmp(last_text, "not tried: 4 tries failed within "
+	    "30 s; next try in ", 50) == 0, "%s", last_text);
+	ck_assert_ptr_nonnull(strstr(last_text, " s; the last: no"));
 	/* a new server knows it */
 	tries = link_tries(link_);
 	l = link_;
@@ -527,6 +529,17 @@ START_TEST(failed_tries_are_capped_and_remembered)
 	link_connect(link_, environ, false);
 	await(fails == 1);
 	ck_assert_ptr_nonnull(strstr(last_text, "4 tries failed"));
+	/* the same once more changes nothing, another command does */
+	link_retarget(link_, &target);
+	link_connect(link_, environ, false);
+	await(fails == 2);
+	ck_assert_ptr_nonnull(strstr(last_text, "4 tries failed"));
+	other = target;
+	other.command = strcpy(text, "echo other >&2; exit 1 #");
+	link_retarget(link_, &other);
+	link_connect(link_, environ, false);
+	await(fails == 3);
+	ck_assert_str_eq(last_text, "other");
 	free(tries);
 	link_free(l);
 	ck_assert_uint_lt(clock_ms() - t, 10000);
