@@ -113,7 +113,7 @@ attach_size(struct bench *b, int rows, int cols)
 	    words("/bin/true", NULL), 0 };
 	subs[n++] = (struct subject){ "dlmux", attach_shown, &mine,
 	    mine.argv, 0 };
-	if (peer_has(b, "tmux") && run_ok(b, tmux(b, "new-session", "-d", "-s",
+	if (peer_has(b, "tmux") && tmux_new(b, tmux(b, "new-session", "-d", "-s",
 	    tn, "-x", c, "-y", r, b->self, "--role", "paint", r, c, NULL)))
 		subs[n++] = (struct subject){ "tmux", attach_shown, &tm,
 		    tm.argv, 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Megabytes through a shell. Attached: until the last line's bytes are on the
- * client's terminal. Detached: until the multiplexer has answered a question
- * that the program asked behind the last line, so that all was taken in. The
- * last line must be on the screen that is then captured.
+ * client's terminal. Detached: until a question that the program asked behind
+ * the last line is answered and the multiplexer has that line, so that all was
+ * taken in. It must be on the screen that is then captured.
  */
 #include <sys/stat.h>
 
@@ -23,6 +23,7 @@ struct side {
 	const char	*name;
 	char		**attach, **capture;
 	const char	*detach;
+	const char	*wait;		/* the shell that is waited for */
 	struct term	*term;
 	char		*go, *result;
 	int		 round;
@@ -67,7 +68,7 @@ result_bytes(int fd, double deadline)
 }
 
 static bool
-side_shows(struct bench *b, struct side *s, const char *text)
+side_shows(struct bench *b, struct side *s, const char *text, char **cause)
 {
 	struct output o;
 	bool ok;
@@ -76,13 +77,16 @@ side_shows(struct bench *b, struct side *s, const char *text)
 		return true;
 	child_run(b, s->capture, NULL, &o, 20000);
 	ok = o.status == 0 && strstr(o.out, text) != NULL;
+	if (!ok)
+		*cause = xfmt("%s is not on the screen (capture: %d %s)\n%s",
+		    text, o.status, o.err, o.out);
 	output_clear(&o);
 	return ok;
 }
 
 /* Megabytes a second, or -1. */
 static double
-side_flood(struct bench *b, struct side *s, bool attached, const char **why)
+side_flood(struct bench *b, struct side *s, bool attached, char **cause)
 {
 	char mark[32];
 	double began, at = 0, bytes;
@@ -93,13 +97,13 @@ side_flood(struct bench *b, struct side *s, bool attached, const char **why)
 	result = open(s->result, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if ((go = fifo_writer(s->go)) == -1) {
 		close(result);
-		*why = "the program in the shell is not there";
+		*cause = xstr("the program in the shell is not there");
 		return -1;
 	}
 	began = now_ms();
 	close(go);
-	*why = "the last line did not come";
 	if (attached && (at = term_drain(s->term, mark, DEADLINE, &seen)) < 0) {
+		*cause = xstr("the last line did not come");
 		close(result);
 		return -1;
 	}
@@ -107,14 +111,16 @@ side_flood(struct bench *b, struct side *s, bool attached, const char **why)
 	if (s->capture == NULL)
 		term_type(s->term, "\033[1;1R", 6);
 	bytes = result_bytes(result, DEADLINE);
+	/* An agent's keeper may have answered: the server must have it too. */
+	if (!attached && s->wait != NULL)
+		child_run(b, dl(b, "wait", s->wait, "--text", mark,
+		    "--timeout", "60", NULL), NULL, NULL, DEADLINE);
 	if (!attached)
 		at = now_ms();
 	close(result);
 	if (bytes == 0)
-		*why = "the program's question was not answered";
-	else if (!side_shows(b, s, mark))
-		*why = "the last line is not on the screen";
-	else
+		*cause = xstr("the program's question was not answered");
+	else if (side_shows(b, s, mark, cause))
 		return bytes / (1 << 20) / ((at - began) / 1e3);
 	return -1;
 }
@@ -145,7 +151,7 @@ flood_one(struct bench *b, const char *kind, int rows, int cols, bool attached)
 	char *r = xfmt("%d", rows), *c = xfmt("%d", cols);
 	char *mib = xfmt("%d", b->flood_mib);
 	struct series *sr;
-	const char *why;
+	char *why = NULL;
 	double v;
 	int n = 0, i, k, status;
 
@@ -163,6 +169,7 @@ flood_one(struct bench *b, const char *kind, int rows, int cols, bool attached)
 	s[n].result = fifo(b, "dlmux", "result");
 	s[n].capture = dl(b, "capture", "local:flood", NULL);
 	s[n].detach = "\034d";
+	s[n].wait = "local:flood";
 	s[n].attach = dl(b, "attach", "local:flood", "--", b->self, "--role",
 	    "flood", kind, r, c, mib, s[n].go, s[n].result, NULL);
 	n++;
@@ -172,7 +179,7 @@ flood_one(struct bench *b, const char *kind, int rows, int cols, bool attached)
 		s[n].result = fifo(b, "tmux", "result");
 		s[n].capture = tmux(b, "capture-pane", "-p", NULL);
 		s[n].detach = "\002d";
-		run_ok(b, tmux(b, "new-session", "-d", "-x", c, "-y", r,
+		tmux_new(b, tmux(b, "new-session", "-d", "-x", c, "-y", r,
 		    b->self, "--role", "flood", kind, r, c, mib, s[n].go,
 		    s[n].result, NULL));
 		s[n].attach = tmux(b, "attach", NULL);
@@ -192,6 +199,7 @@ flood_one(struct bench *b, const char *kind, int rows, int cols, bool attached)
 			if (v < 0) {
 				bench_fail(b, "flood_mb_s/%s/%s: %s", variant,
 				    s[i].name, why);
+				free(why);
 				continue;
 			}
 			sr = series_get(b, "flood_mb_s", variant, s[i].name,

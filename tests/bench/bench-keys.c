@@ -147,7 +147,7 @@ keys_local(struct bench *b, bool flood, int total)
 	if (peer_has(b, "tmux")) {
 		s[n].name = "tmux";
 		s[n].argv = tmux(b, "attach", NULL);
-		run_ok(b, tmux(b, "new-session", "-d", "-x", "80", "-y", "24",
+		tmux_new(b, tmux(b, "new-session", "-d", "-x", "80", "-y", "24",
 		    b->self, "--role", "echo", NULL));
 		if (flood) {
 			pidfile = xfmt("%s/yes.tmux", b->dir);

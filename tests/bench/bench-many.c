@@ -96,7 +96,7 @@ group_scrollback(struct bench *b)
 	dl_ok(b, LINED, "server", "stop", NULL);
 	if (!peer_has(b, "tmux"))
 		return;
-	run_ok(b, tmux(b, "new-session", "-d", "-s", "s", "/bin/cat", NULL));
+	tmux_new(b, tmux(b, "new-session", "-d", "-s", "s", "/bin/cat", NULL));
 	tm = tmux_pid(b);
 	t0 = process_private(tm);
 	for (i = 0; i < LINE_SHELLS; i++) {
@@ -137,7 +137,7 @@ shells_tmux(struct bench *b, int count)
 
 	if (!peer_has(b, "tmux"))
 		return;
-	run_ok(b, tmux(b, "new-session", "-d", "-s", "s", "/bin/sleep", LONG,
+	tmux_new(b, tmux(b, "new-session", "-d", "-s", "s", "/bin/sleep", LONG,
 	    NULL));
 	pid = tmux_pid(b);
 	t0 = process_private(pid);
@@ -214,7 +214,7 @@ group_idle(struct bench *b)
 	id[n++] = (struct idler){ "dlmux", "server", place_server(b, "many"), 0, 0 };
 	id[n++] = (struct idler){ "dlmux", "agent", place_agent(b, "many"), 0, 0 };
 	if (peer_has(b, "tmux")) {
-		run_ok(b, tmux(b, "new-session", "-d", "-s", "s",
+		tmux_new(b, tmux(b, "new-session", "-d", "-s", "s",
 		    "/bin/sleep", LONG, NULL));
 		for (i = 1; i < 100; i++)
 			run_ok(b, tmux(b, "new-window", "-d", "-t", "s:",

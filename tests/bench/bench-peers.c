@@ -84,6 +84,24 @@ tmux(struct bench *b, ...)
 	return v;
 }
 
+/* Now and then its server "exited unexpectedly" when it has just begun. */
+bool
+tmux_new(struct bench *b, char *const *argv)
+{
+	struct output o;
+	bool ok = false;
+	int i;
+
+	for (i = 0; i < 5 && !ok; i++) {
+		if (i > 0)
+			sleep_ms(100);
+		child_run(b, argv, NULL, &o, 10000);
+		ok = o.status == 0;
+		output_clear(&o);
+	}
+	return ok || run_ok(b, argv);
+}
+
 /* Until it is gone: a new one on the same socket would meet its end. */
 void
 tmux_end(struct bench *b)

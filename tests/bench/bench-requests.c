@@ -65,7 +65,7 @@ group_send(struct bench *b)
 	if (peer_has(b, "tmux")) {
 		free(cmd);
 		cmd = xfmt("stty -echo; exec cat >%s", tm);
-		if (run_ok(b, tmux(b, "new-session", "-d", "-s", "sent",
+		if (tmux_new(b, tmux(b, "new-session", "-d", "-s", "sent",
 		    "/bin/sh", "-c", cmd, NULL)))
 			subs[n++] = (struct subject){ "tmux", child_sample,
 			    NULL, tmux(b, "send-keys", "-t", "sent",
@@ -98,7 +98,7 @@ group_ls(struct bench *b)
 		snprintf(tn, sizeof tn, "list%d", i);
 		dl_ok(b, "new", name, "--", "/bin/cat", NULL);
 		if (ok)
-			ok = run_ok(b, tmux(b, "new-session", "-d", "-s", tn,
+			ok = tmux_new(b, tmux(b, "new-session", "-d", "-s", tn,
 			    "/bin/cat", NULL));
 	}
 	subs[n++] = baseline();
@@ -128,7 +128,7 @@ group_capture(struct bench *b)
 	subs[n++] = baseline();
 	subs[n++] = (struct subject){ "dlmux", child_sample, f->row[23],
 	    dl(b, "capture", "local:paint", NULL), 0 };
-	if (peer_has(b, "tmux") && run_ok(b, tmux(b, "new-session", "-d", "-s",
+	if (peer_has(b, "tmux") && tmux_new(b, tmux(b, "new-session", "-d", "-s",
 	    "paint", "-x", "80", "-y", "24", b->self, "--role", "paint", "24",
 	    "80", NULL)))
 		subs[n++] = (struct subject){ "tmux", child_sample, f->row[23],

@@ -208,6 +208,7 @@ bool		 peer_has(const struct bench *, const char *);
 void		 peers_find(struct bench *);
 /* argv of tmux for our own server. */
 char		**tmux(struct bench *, ...) __attribute__((sentinel));
+bool		 tmux_new(struct bench *, char *const *);
 void		 tmux_end(struct bench *);
 
 /* --- bench-report.c, bench-assert.c, bench-target.c --- */
