@@ -14,6 +14,9 @@
 
 /* HUP, KILL after the grace, and the way there and back. */
 #define ENDING_MS	(KILL_GRACE_MS + 12000)
+/* A link that takes longer to come up may take a minute: a screen of before is
+ * shown then. Most transports are faster. */
+#define CAPTURE_PATIENCE_MS	3000
 
 struct ending {
 	struct workspace	*ws;
@@ -38,6 +41,17 @@ request_free(struct request *r)
 	free(r);
 }
 
+/* Whether what was seen last will do. */
+static bool
+request_stale(const struct request *r)
+{
+	const struct workspace *w = r->ws;
+
+	return r->kind == REQUEST_CAPTURE && w->link != NULL &&
+	    workspace_state(w) == LINK_CONNECTING &&
+	    clock_ms() - link_since_ms(w->link) >= CAPTURE_PATIENCE_MS;
+}
+
 struct sshell *
 request_shell(struct request *r, bool *pending, enum refusal *code,
     char **cause)
@@ -53,8 +67,9 @@ request_shell(struct request *r, bool *pending, enum refusal *code,
 		*cause = xstrdup(sh->lost_why != NULL ? sh->lost_why : "lost");
 		return NULL;
 	}
-	/* A link on its way up has newer things to say. */
-	if (!w->up && !workspace_unreachable(w)) {
+	/* A link on its way up has newer things to say, unless it hangs. */
+	if (!w->up && !workspace_unreachable(w) && !(sh != NULL &&
+	    request_stale(r) && sshell_visible(sh))) {
 		*pending = true;
 		return NULL;
 	}
@@ -254,7 +269,10 @@ request_deadline(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (r->kind == REQUEST_WAIT)
+	if (r->kind == REQUEST_CAPTURE) {
+		if (!capture_try(r))
+			return;		/* nothing was seen yet */
+	} else if (r->kind == REQUEST_WAIT)
 		wait_timeout(r);
 	else
 		ending_late(r);
@@ -359,7 +377,8 @@ on_capture(struct sclient *c, uint32_t channel, const uint8_t *data,
 		if (!request_where(r, m.workspace)) {
 			request_free(r);
 			r = NULL;
-		}
+		} else if (!r->ws->up)
+			request_deadline_in(r, CAPTURE_PATIENCE_MS + 50);
 	}
 	msg_capture_free(&m);
 	return r;

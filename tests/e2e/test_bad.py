@@ -76,6 +76,26 @@ def no_answer(t):
 
 
 @test()
+def a_transport_that_hangs(t):
+    """capture shows what was seen last, kill can be left, progress is shown"""
+    hang = t.path('hang')
+    t.config('Workspace box\n  Command test -e %s && exec sleep 1000; '
+             'sh -c %%c\n' % hang)
+    t.run('new', 'box:a', '--', 'sh', '-c', 'echo seen; exec cat')
+    t.wait_capture('box:a', 'seen')
+    t.write('hang', '')
+    t.run('disconnect', 'box')
+    ok('seen' in t.run('capture', 'box:a').out, 'the screen of before')
+    r = t.run('capture', 'box:a')
+    ok('seen' in r.out and r.secs < 1 * SLOW, 'at once, now: %r' % r)
+    o = t.outer('kill', 'box:a')
+    o.see('connecting to box')
+    o.type('\x03')
+    eq(o.wait_exit(), 130)
+    o.gone('connecting to box')
+
+
+@test()
 def far_side_without_sh(t):
     """a far side that is no shell is told with what it said"""
     t.config('Workspace odd\n  Command sh -c \'echo "this is a menu"\' odd\n'
