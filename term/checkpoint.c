@@ -101,17 +101,25 @@ kind_of(const struct cell *c)
 static void
 put_run(struct saver *v, const struct cell *c, int n, enum checkpoint_run kind)
 {
+	uint8_t *p;
+	int i;
+
 	buf_u8(v->b, kind);
 	buf_u16(v->b, n);
 	buf_u16(v->b, c->pen == 0 ? 0 : v->pens.of[c->pen]);
-	for (; n > 0 && kind != CHECKPOINT_BLANK; n--, c++)
-		if (kind == CHECKPOINT_ASCII)
-			buf_u8(v->b, c->ch);
-		else {
-			buf_u32(v->b, c->ch & CELL_CLUSTER ? CELL_CLUSTER |
-			    v->clusters.of[c->ch & ~CELL_CLUSTER] : c->ch);
-			buf_u8(v->b, c->width);
-		}
+	if (kind == CHECKPOINT_ASCII) {
+		if ((p = buf_reserve(v->b, (size_t)n)) == NULL)
+			return;
+		for (i = 0; i < n; i++)
+			p[i] = (uint8_t)c[i].ch;
+		v->b->len += (size_t)n;
+		return;
+	}
+	for (; n > 0 && kind != CHECKPOINT_BLANK; n--, c++) {
+		buf_u32(v->b, c->ch & CELL_CLUSTER ? CELL_CLUSTER |
+		    v->clusters.of[c->ch & ~CELL_CLUSTER] : c->ch);
+		buf_u8(v->b, c->width);
+	}
 }
 
 static void

@@ -224,14 +224,6 @@ picture_pen(const struct picture *p, uint16_t pen)
 
 /* --- cells -------------------------------------------------------------- */
 
-struct pcell
-picture_blank(void)
-{
-	struct pcell c = { ' ', 0, 1, 0 };
-
-	return c;
-}
-
 static void
 cell_put(struct picture *p, const struct grid *g, const struct cell *src,
     struct pcell *dst)
@@ -267,12 +259,27 @@ picture_row(struct picture *p, const struct screen *s, const struct row *row,
 {
 	const struct grid *g = screen_grid(s);
 	const struct cell *src;
+	uint32_t last = UINT32_MAX;
+	uint16_t text = 0, blank = 0;
 	int used, x;
 	bool wide;
 
 	used = row == NULL ? 0 : row->used < row->cols ? row->used : row->cols;
 	for (x = 0; x < n && from + x < used; x++) {
 		src = &row->cells[from + x];
+		if (src->width == 1 && src->ch < 0x7f) {
+			/* Most of all text. */
+			if (src->pen != last) {
+				last = src->pen;
+				text = pen_lookup(p, g, src->pen, false);
+				blank = pen_lookup(p, g, src->pen, true);
+			}
+			out[x].ch = src->ch > 0x20 ? src->ch : ' ';
+			out[x].pen = src->ch > 0x20 ? text : blank;
+			out[x].width = 1;
+			out[x].doubt = 0;
+			continue;
+		}
 		wide = src->width == 2 && x + 1 < n && from + x + 1 < used &&
 		    src[1].width == 0;
 		if (src->width == 0 || (src->width == 2 && !wide)) {

@@ -58,7 +58,6 @@ void	 picture_row(struct picture *, const struct screen *,
 /* Text in one pen, at most n columns; returns how many it took. */
 int	 picture_text(struct picture *, const char *, const struct pen *,
 	    int n, struct pcell *);
-struct pcell picture_blank(void);
 
 const struct pen *picture_pen(const struct picture *, uint16_t);
 /* NULL, or the URI and id of a link. */
@@ -66,6 +65,14 @@ const char *picture_link(const struct picture *, uint32_t, const char **id);
 /* UTF-8 of a cell, at most GRID_TEXT_MAX bytes; returns the length. */
 size_t	 picture_cell_text(const struct picture *, const struct pcell *,
 	    char *);
+
+static inline struct pcell
+picture_blank(void)
+{
+	struct pcell c = { ' ', 0, 1, 0 };
+
+	return c;
+}
 
 static inline bool
 pcell_same(const struct pcell *a, const struct pcell *b)

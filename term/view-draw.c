@@ -106,6 +106,92 @@ put_cell(struct view *v, const struct pcell *c)
 	outer_text(&v->outer, text, n, c->width, c->doubt);
 }
 
+/* The length of the run of like blanks from x on, to the last that is not
+ * there yet. */
+static int
+blank_run(const struct view *v, const struct pcell *old,
+    const struct pcell *new, int x, int end)
+{
+	int n, last = 0;
+
+	if (!erasable(v, &new[x]))
+		return 0;
+	for (n = 0; x + n < end; n++) {
+		if (new[x + n].ch != ' ' || new[x + n].pen != new[x].pen)
+			break;
+		if (!pcell_same(&old[x + n], &new[x + n]))
+			last = n + 1;
+	}
+	return last;
+}
+
+/* Text that any pen and any terminal writes as it is. */
+static bool
+is_simple(const struct pcell *c)
+{
+	return c->ch >= 0x20 && c->ch < 0x7f && c->width == 1;
+}
+
+/* The end of the text from x on that one write gives: in the pen that is on,
+ * with blanks that come right under it, and over what stands there already
+ * where a move would be longer. Just what go_to() and put_cell() would send. */
+static int
+run_end(const struct view *v, const struct pcell *old,
+    const struct pcell *new, int x, int end)
+{
+	const struct outer *o = &v->outer;
+	uint16_t pen = new[x].pen, blank = pen;
+	int i, same = 0;
+
+	for (i = x + 1; i < end && is_simple(&new[i]); i++) {
+		if (new[i].pen != pen && new[i].pen != blank) {
+			if (new[i].ch != ' ' || !pen_will_do(v, &new[i]))
+				break;
+			blank = new[i].pen;
+		} else if (new[i].pen != pen && new[i].ch != ' ')
+			break;
+		if (pcell_same(&old[i], &new[i])) {
+			if (o->x < 0 || ++same > FEW)
+				break;
+			continue;
+		}
+		if (new[i].ch == ' ' && new[i - 1].ch != ' ' &&
+		    blank_run(v, old, new, i, end) >= MANY) {
+			same = 0;
+			break;
+		}
+		same = 0;
+	}
+	/* What is there already is typed only to come further. */
+	while (i > x + 1 && pcell_same(&old[i - 1], &new[i - 1]))
+		i--;
+	return i;
+}
+
+/* Writes from x on what one write gives; how many columns. */
+static int
+put_run(struct view *v, const struct pcell *old, const struct pcell *new,
+    int x, int end)
+{
+	uint8_t *out;
+	int i, n;
+
+	if (!is_simple(&new[x]) || new[x].ch == ' ') {
+		put_cell(v, &new[x]);
+		return new[x].width == 2 ? 2 : 1;
+	}
+	if (!pen_will_do(v, &new[x]))
+		use_pen(v, new[x].pen);
+	n = run_end(v, old, new, x, end) - x;
+	if ((out = buf_reserve(v->outer.out, (size_t)n)) != NULL) {
+		for (i = 0; i < n; i++)
+			out[i] = (uint8_t)new[x + i].ch;
+		v->outer.out->len += (size_t)n;
+	}
+	outer_text(&v->outer, NULL, 0, n, false);
+	return n;
+}
+
 /* To column x of row y, by typing again what stands between if that is no
  * longer than a move. */
 static void
@@ -126,25 +212,6 @@ go_to(struct view *v, int y, int x, const struct pcell *new)
 		}
 	}
 	outer_move(o, y, x);
-}
-
-/* The length of the run of like blanks from x on, to the last that is not
- * there yet. */
-static int
-blank_run(const struct view *v, const struct pcell *old,
-    const struct pcell *new, int x, int end)
-{
-	int n, last = 0;
-
-	if (!erasable(v, &new[x]))
-		return 0;
-	for (n = 0; x + n < end; n++) {
-		if (new[x + n].ch != ' ' || new[x + n].pen != new[x].pen)
-			break;
-		if (!pcell_same(&old[x + n], &new[x + n]))
-			last = n + 1;
-	}
-	return last;
 }
 
 /* Where the blanks at the end begin that one erase gives, or cols. */
@@ -264,7 +331,7 @@ draw(struct view *v, int y, const struct pcell *new, bool after, bool once)
 			if (put_doubtful(v, y, x, &new[x], w))
 				again = true;
 		} else
-			put_cell(v, &new[x]);
+			w = put_run(v, old, new, x, end);
 		memcpy(&old[x], &new[x], (size_t)w * sizeof *old);
 		if (x + w == v->cols)
 			r->wrapped = false;
