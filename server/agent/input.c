@@ -17,6 +17,7 @@
 #include "input.h"
 #include "op.h"
 #include "shell.h"
+#include "tty.h"
 #include "watch.h"
 
 /* One write: what a pty takes at once. */
@@ -80,7 +81,7 @@ input_write(struct shell *sh)
 	struct input *in = TAILQ_FIRST(&sh->inputs);
 	const uint8_t *p;
 	ssize_t w;
-	size_t n;
+	size_t n, fits, line;
 
 	if (in == NULL)
 		return false;
@@ -99,14 +100,29 @@ input_write(struct shell *sh)
 		HOOK("agent-mark");
 	}
 	n = fifo_at(&in->q, in->q.base, &p);
+	if (n > INPUT_WRITE_MAX)
+		n = INPUT_WRITE_MAX;
+	line = sh->line;
+	fits = tty_fits(sh->master, p, n, &line);
+	/* Who sends a text is told; for who types, the terminal beeps. */
+	if ((in->op->open.how & INPUT_HOLD) && fits == 0 && n > 0) {
+		op_refuse(in->op, R_ERROR, "the terminal takes lines of at "
+		    "most %d bytes now, the rest was not typed", TTY_LINE_MAX);
+		return true;
+	}
 	do
-		w = write(sh->master, p,
-		    n < INPUT_WRITE_MAX ? n : INPUT_WRITE_MAX);
+		w = write(sh->master, p, in->op->open.how & INPUT_HOLD ?
+		    fits : n);
 	while (w == -1 && errno == EINTR);
 	if (w <= 0) {
 		event_add(sh->writable, NULL);
 		return false;
 	}
+	if ((size_t)w != n) {
+		line = sh->line;
+		(void)tty_fits(sh->master, p, (size_t)w, &line);
+	}
+	sh->line = line;
 	fifo_drop(&in->q, in->q.base + (size_t)w);
 	sh->partial = in->q.len != 0;
 	input_credit(in);

@@ -45,6 +45,7 @@ struct shell {
 	struct input_list inputs;	/* with bytes to write, in turn */
 	uint8_t		*answers;	/* to programs' questions */
 	size_t		 nanswers;
+	size_t		 line;		/* tty_fits() */
 	bool		 partial;	/* the first input was cut by a full pty */
 	uint64_t	 answered;	/* offset of the last one, plus one */
 	struct event	*hold;

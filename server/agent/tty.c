@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <termios.h>
 #include <unistd.h>
@@ -61,4 +62,45 @@ tty_resize(int master, uint16_t rows, uint16_t cols)
 	struct winsize ws = { .ws_row = rows, .ws_col = cols };
 
 	(void)ioctl(master, TIOCSWINSZ, &ws);
+}
+
+static bool
+is_cc(const struct termios *t, int which, uint8_t c)
+{
+	return t->c_cc[which] != _POSIX_VDISABLE && t->c_cc[which] == c;
+}
+
+/* A line's end, or what throws it away. */
+static bool
+ends_line(const struct termios *t, uint8_t c)
+{
+	if (c == '\n' || (c == '\r' && (t->c_iflag & ICRNL) != 0) ||
+	    is_cc(t, VEOF, c) || is_cc(t, VEOL, c) || is_cc(t, VEOL2, c) ||
+	    is_cc(t, VKILL, c))
+		return true;
+	return (t->c_lflag & ISIG) != 0 && (is_cc(t, VINTR, c) ||
+	    is_cc(t, VQUIT, c) || is_cc(t, VSUSP, c));
+}
+
+size_t
+tty_fits(int master, const uint8_t *p, size_t n, size_t *line)
+{
+	struct termios t;
+	size_t i, fits = n;
+
+	if (tcgetattr(master, &t) == -1 || (t.c_lflag & ICANON) == 0) {
+		*line = 0;
+		return n;
+	}
+	for (i = 0; i < n; i++) {
+		if (ends_line(&t, p[i]))
+			*line = 0;
+		else if (is_cc(&t, VERASE, p[i]))
+			*line -= *line > 0;
+		else if (*line < TTY_LINE_MAX)
+			(*line)++;
+		else if (fits == n)
+			fits = i;
+	}
+	return fits;
 }

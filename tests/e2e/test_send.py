@@ -205,6 +205,32 @@ def capture_options(t):
 
 
 @test()
+def a_line_too_long_for_the_terminal(t):
+    """what a terminal in line mode would drop is an error, not a loss"""
+    t.run('new', 'local:l', '--', 'sh', '-c',
+          'stty -echo; echo ready; while read -r x; do echo "<${#x}>"; done')
+    t.wait_capture('local:l', 'ready')
+    # 4095 bytes and Enter are the most
+    t.run('send', '--wait', 'text=<4095>', '--timeout', '10', 'local:l',
+          'x' * 4095)
+    r = t.run('send', 'local:l', 'x' * 4096, rc=125)
+    ok('lines of at most 4095 bytes' in r.err, r.err)
+    t.run('send', '-k', 'local:l', 'C-u')
+    many = ''.join('y' * 4000 + '\n' for _ in range(20))
+    t.run('send', 'local:l', input=many)
+    t.run('send', '--wait', 'text=<7>', '--timeout', '10', 'local:l',
+          'z' * 7)
+    out = t.capture('local:l', '-s', '-')
+    eq(out.count('<4000>'), 20, out)
+    t.run('new', 'local:r', '--', 'sh', '-c', 'stty raw -echo; echo ready; '
+          'head -c 9000 | wc -c')
+    t.wait_capture('local:r', 'ready')
+    t.run('send', '-n', 'local:r', 'x' * 9000)
+    t.run('wait', 'local:r', '--exit', '--timeout', '10')
+    ok('9000' in t.capture('local:r'), 'raw: all of it')
+
+
+@test()
 def a_sender_interrupted(t):
     """an interrupted send types each byte at most once and stops"""
     t.run('new', 'local:c', '--', 'sh', '-c',
