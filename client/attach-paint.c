@@ -16,6 +16,21 @@
 
 static void	 attached_wrote(struct outfd *, size_t, void *);
 
+/* As the terminal will be when all that is queued has been written. */
+uint32_t
+attached_modes(const struct attached *a)
+{
+	return a->npictures > 0 ? a->pictures[a->npictures - 1].modes :
+	    a->modes;
+}
+
+uint64_t
+attached_lines(const struct attached *a)
+{
+	return a->npictures > 0 ? a->pictures[a->npictures - 1].lines :
+	    a->lines;
+}
+
 void
 attached_undo(struct attached *a)
 {
@@ -24,7 +39,7 @@ attached_undo(struct attached *a)
 	if (!a->shown || a->caps == NULL)
 		return;
 	buf_init(&b, 65536);
-	view_undo(a->caps, a->modes, a->rows, &b);
+	view_undo(a->caps, attached_modes(a), a->rows, &b);
 	if (buf_ok(&b))
 		outfd_put(a->out, b.data, b.len);
 	buf_free(&b);

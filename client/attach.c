@@ -160,8 +160,8 @@ attached_ask(struct attached *a, int flags)
 	memcpy(m.op, a->op, MSG_ID);
 	memcpy(m.agent, a->agent, MSG_ID);
 	m.uid = a->uid;
-	m.lines = a->shown ? a->lines : UINT64_MAX;
-	m.modes = a->modes;
+	m.lines = a->shown ? attached_lines(a) : UINT64_MAX;
+	m.modes = attached_modes(a);
 	m.rows = (uint16_t)a->rows;
 	m.cols = (uint16_t)a->cols;
 	m.workspace = a->workspace;

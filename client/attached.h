@@ -111,6 +111,8 @@ void	 attached_prefix_due(evutil_socket_t, short, void *);
 /* A PICTURE frame. */
 void	 attached_picture(struct attached *, const uint8_t *, size_t);
 /* No server will paint the end: by ourselves. */
+uint32_t attached_modes(const struct attached *);
+uint64_t attached_lines(const struct attached *);
 void	 attached_undo(struct attached *);
 extern const struct outfd_cb attached_outfd_cb;
 void	 attached_notice_due(evutil_socket_t, short, void *);

@@ -18,11 +18,13 @@
 #define NAMES_TRIED	5
 /* STARTED names a shell; its SHELL comes with it or was overtaken. */
 #define MADE_WAIT_MS	5000
+/* After a server's death its clients come back within this time. */
+#define AGAIN_SIZE_MS	1000
 
 static void	 attach_try(struct attachment *);
 
 /* Keys and attaches in the order they came, of all clients. */
-static uint64_t	 attach_count;
+static uint64_t	 attach_count = 1;
 
 /* --- what a shell shows to whom ------------------------------------------ */
 
@@ -145,7 +147,11 @@ attach_show(struct attachment *a, struct sshell *sh)
 		view_unknown(a->view, a->modes, screen_lines(screen));
 	if (a->want.flags & ATTACH_OTHERS)
 		attach_evict(sh, a->client, "detached by another client");
-	a->order = ++attach_count;
+	/* That a client came back to a new server says nothing about which
+	 * one is used; the others of the shell may be on their way. */
+	a->again_ms = a->want.flags & ATTACH_AGAIN ? clock_ms() : 0;
+	if (a->again_ms == 0)
+		a->order = ++attach_count;
 	attach_settled(a);
 	mirror_looked_at(sh->mirror);
 	sshell_size(sh);
@@ -504,6 +510,10 @@ on_attach(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
 		refuse_new(c, channel, "the terminal's description is damaged");
 		goto out;
 	}
+	if (!a->painted) {
+		a->inherited = (m.flags & ATTACH_AGAIN) != 0;
+		a->modes = m.modes;
+	}
 	attach_settled(a);
 	if (a->sh != NULL && a->ws != w)
 		attach_unshow(a);
@@ -538,6 +548,7 @@ on_resize(struct attachment *a, const uint8_t *data, size_t len)
 	a->cols = clamp(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX);
 	view_resize(a->view, a->rows, a->cols);
 	a->dirty = true;
+	a->again_ms = 0;
 	if (a->sh != NULL)
 		sshell_size(a->sh);
 	server_later(a->server);
@@ -631,6 +642,15 @@ attach_settle(struct server *s)
 void
 attach_tick(struct server *s)
 {
+	struct attachment *a;
+
+	TAILQ_FOREACH(a, &s->atts, entry)
+		if (a->again_ms != 0 &&
+		    clock_ms() - a->again_ms > AGAIN_SIZE_MS) {
+			a->again_ms = 0;
+			if (a->sh != NULL)
+				sshell_size(a->sh);
+		}
 	attach_all_try(s, NULL);
 }
 
@@ -747,8 +767,10 @@ attach_size(const struct sshell *sh, uint16_t *rows, uint16_t *cols)
 	const struct attachment *a, *best = NULL;
 
 	TAILQ_FOREACH(a, &sh->atts, sh_entry)
-		if (!a->passive && !a->read_only &&
-		    (best == NULL || a->order > best->order))
+		if (!a->passive && !a->read_only && a->again_ms == 0 &&
+		    (best == NULL ||
+		    a->order > best->order || (a->order == best->order &&
+		    a->rows == sh->rows && a->cols == sh->cols)))
 			best = a;
 	if (best == NULL)
 		return false;

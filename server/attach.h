@@ -36,6 +36,7 @@ struct attachment {
 	int			 rows, cols;
 	bool			 read_only, passive;
 	uint64_t		 order;		/* of the last key or attach */
+	uint64_t		 again_ms;	/* it came back, its size waits */
 
 	uint32_t		 modes;		/* of the last picture */
 	uint32_t		 sent, shown;	/* picture numbers */
@@ -43,6 +44,7 @@ struct attachment {
 	bool			 dirty;		/* something else changed */
 	bool			 echo;		/* a key was typed */
 	bool			 painted;	/* a picture was ever sent */
+	bool			 inherited;	/* ... by another server */
 	uint64_t		 frame_ms, sync_ms;
 	struct event		*frame_ev;
 	char			 notice[256];	/* as set in the view */

@@ -157,8 +157,12 @@ void
 paint_leave(struct attachment *a)
 {
 	/* A shell that had ended before it was shown still has last words. */
-	if (!a->painted && a->sh == NULL)
-		return;
+	if (!a->painted && a->sh == NULL) {
+		if (!a->inherited)
+			return;
+		/* Another server's picture is there and has to be undone. */
+		view_unknown(a->view, a->modes, 0);
+	}
 	view_overlay(a->view, NULL);
 	view_notice(a->view, NULL);
 	paint_render(a, true);
