@@ -37,6 +37,7 @@ struct grid {
 	size_t		 hist_max, hist_bytes_max;
 	uint64_t	 lines;		/* see screen_lines() */
 	uint32_t	 epoch;		/* see screen_epoch() */
+	uint64_t	 epoch_lines;	/* lines when it changed last */
 
 	uint32_t	 serial;	/* last one given to a row */
 	uint8_t		 gen;		/* of what is written now */

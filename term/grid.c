@@ -188,6 +188,7 @@ grid_history_clear(struct grid *g)
 	while (g->hist_len > 0)
 		history_drop(g);
 	g->epoch++;
+	g->epoch_lines = g->lines;
 }
 
 void
@@ -323,7 +324,8 @@ erase_row(struct grid *g, struct row *row, int left, int right, uint16_t pen,
 		row_blank(g, row, pen);
 		return;
 	}
-	if (right == row->cols && !spare)
+	if (right == row->cols && !(spare && row->used == right &&
+	    (grid_pen(g, row->cells[right - 1].pen)->flags & PEN_PROTECTED)))
 		row->wrapped = false;
 	grid_split(row, left);
 	grid_split(row, right);

@@ -331,6 +331,7 @@ set_height(struct grid *g, int rows, struct grid_cursor *cur, int n)
 		g->lines = g->lines + push > (size_t)pull ?
 		    g->lines + push - pull : 0;
 		g->epoch++;
+		g->epoch_lines = g->lines;
 	}
 	for (k = 0; k < n; k++) {
 		cur[k].row += pull - push;
@@ -382,6 +383,7 @@ grid_resize(struct grid *g, int rows, int cols, struct grid_cursor *cur, int n)
 		reflow(g, cols, cur, n);
 		g->cols = cols;
 		g->epoch++;
+		g->epoch_lines = g->lines;
 	}
 	if (rows != g->rows) {
 		set_height(g, rows, cur, n);

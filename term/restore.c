@@ -472,6 +472,7 @@ take_over(struct screen *s, struct screen *from)
 	s->muted = old.muted;
 	s->serial = old.serial + 1;
 	s->grid->epoch = old.grid->epoch + 1;
+	s->grid->epoch_lines = s->grid->lines;
 	screen_settle(s);
 }
 

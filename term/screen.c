@@ -277,6 +277,12 @@ screen_epoch(const struct screen *s)
 }
 
 uint64_t
+screen_epoch_lines(const struct screen *s)
+{
+	return s->grid->epoch_lines;
+}
+
+uint64_t
 screen_serial(const struct screen *s)
 {
 	return s->serial;

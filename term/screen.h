@@ -98,6 +98,8 @@ int	 screen_history(const struct screen *);	/* lines now kept */
 uint64_t screen_lines(const struct screen *);
 /* Changes when history was rewritten (reflow, CSI 3 J, reset, restore). */
 uint32_t screen_epoch(const struct screen *);
+/* What screen_lines() was when it last changed: later lines are new ones. */
+uint64_t screen_epoch_lines(const struct screen *);
 /* Bumped by every change that a view could show. */
 uint64_t screen_serial(const struct screen *);
 /* Zero-based; *wrap: the cursor stands past the last column (pending wrap). */

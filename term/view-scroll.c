@@ -204,11 +204,11 @@ view_scroll(struct view *v, const struct screen *s)
 	uint64_t lines = screen_lines(s), count;
 	int keep = screen_history(s);
 
-	/* A rewritten history has nothing to do with what was given. */
-	if (v->epoch_known && v->epoch != screen_epoch(s))
-		v->lines = lines;
+	/* A rewritten history has nothing to do with what was given; what was
+	 * added to it since has. */
+	if (v->epoch != screen_epoch(s))
+		v->lines = screen_epoch_lines(s);
 	v->epoch = screen_epoch(s);
-	v->epoch_known = true;
 	count = lines > v->lines ? lines - v->lines : 0;
 	v->lines = lines;
 	if (count == 0)
@@ -249,7 +249,6 @@ view_scroll_fresh(struct view *v, const struct screen *s)
 	v->fresh = false;
 	v->lines = screen_lines(s);
 	v->epoch = screen_epoch(s);
-	v->epoch_known = true;
 	if (keep > v->rows)
 		keep = v->rows;
 	if (keep == 0)

@@ -511,6 +511,10 @@ make_frame(struct view *v, const struct screen *s)
 		v->outer.link = UINT32_MAX;
 	}
 	v->dirty = false;
+	if (!v->epoch_known) {
+		v->epoch = screen_epoch(s);
+		v->epoch_known = true;
+	}
 	switch_page(v, s);
 	if (v->cur == VIEW_MAIN &&
 	    (screen_modes(s)->flags & MODE_ALT_SCREEN) == 0) {
