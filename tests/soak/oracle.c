@@ -64,7 +64,7 @@ frame(struct world *w, struct client *c)
 }
 
 static bool
-check_lines(struct world *w, int who, struct client *c)
+check_lines(struct world *w, int who, struct client *c, size_t before)
 {
 	uint64_t lines = screen_lines(w->g);
 
@@ -72,8 +72,7 @@ check_lines(struct world *w, int who, struct client *c)
 	if ((screen_modes(w->g)->flags & MODE_ALT_SCREEN) != 0 || c->rows == 1)
 		return true;
 	if (screen_rows(w->g) != c->rows || screen_cols(w->g) != c->cols ||
-	    (c->counting && (c->epoch != screen_epoch(w->g) ||
-	    lines - c->last > VIEW_LINES_MAX)))
+	    (c->counting && lines - c->last > VIEW_LINES_MAX))
 		c->counting = false;
 	else if (!c->counting) {
 		c->counting = true;
@@ -81,6 +80,13 @@ check_lines(struct world *w, int who, struct client *c)
 		c->lines = lines;
 		c->epoch = screen_epoch(w->g);
 	} else {
+		/* Cleared: those before are not there to be compared, and
+		 * some may have been cleared before they were seen. */
+		if (c->epoch != screen_epoch(w->g)) {
+			c->base = before;
+			c->lines = screen_epoch_lines(w->g);
+			c->epoch = screen_epoch(w->g);
+		}
 		if (outside_lines(c->t) - c->base != lines - c->lines) {
 			buf_printf(w->why, "%zu, screen %zu",
 			    outside_lines(c->t) - c->base,
@@ -98,10 +104,12 @@ static bool
 show(struct world *w, int who)
 {
 	struct client *c = &w->client[who];
+	size_t before;
 	int top, left;
 
 	if (!c->on || c->stalled)
 		return true;
+	before = outside_lines(c->t);
 	frame(w, c);
 	if (!outside_whole(c->t))
 		return fail(w, who, "a frame ends within a sequence");
@@ -109,7 +117,7 @@ show(struct world *w, int who)
 	if (!compare_screen(c->t, w->g, w->caps, top, left, w->why) ||
 	    !compare_modes(c->t, w->g, w->caps, w->why))
 		return fail(w, who, "picture");
-	if (!check_lines(w, who, c))
+	if (!check_lines(w, who, c, before))
 		return false;
 	frame(w, c);
 	if (w->out.len != 0)
@@ -272,7 +280,9 @@ server(struct world *w)
 		view_free(c->v);
 		c->v = view_new(w->caps, c->rows, c->cols);
 		view_unknown(c->v, c->frame.modes, c->frame.lines);
-		if (w->m_light)
+		/* Lines that were cleared may be told as left out. */
+		if (w->m_light || c->stalled ||
+		    c->epoch != screen_epoch(w->g))
 			c->counting = false;
 	}
 	if (!screen_equal(w->g, w->m, !w->m_light, w->why))

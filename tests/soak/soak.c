@@ -3,6 +3,9 @@
  * soak [-n CASES] [-t SECONDS] [SEED]	random cases, from that seed on
  * soak [-1] -r FILE			a case that was written down; cut down
  * soak -1 SEED				one case, shown
+ * soak -w DLMUX ...			the same with real processes, of that binary
+ *
+ * -k goes on after a failure, -s SECONDS bounds the cutting down.
  *
  * A case that fails is cut down and written to soak-SEED.case; the status is
  * then 1. Cases run in a child, so that a crash is a finding like another.
@@ -10,15 +13,21 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "oracle.h"
+#include "whole.h"
 
-#define BATCH 50
+/* With real processes all is a hundred times slower. */
+#define BATCH	(whole != NULL ? 5 : 50)
+#define HANGS	(whole != NULL ? 120 : 10)
 
+static int shrink = -1;		/* seconds for cutting down */
+static struct whole *whole;
 static uint64_t *now;		/* shared with the child: the seed in hand */
 
 static void
@@ -36,6 +45,8 @@ run_case(struct soak_case *c, struct buf *why)
 	struct buf b;
 	bool ok;
 
+	if (whole != NULL)
+		return whole_run(whole, c, why);
 	if (!oracle_run(c, why))
 		return false;
 	buf_init(&b, 16 << 20);
@@ -55,7 +66,7 @@ fails(struct soak_case *c)
 
 	fflush(NULL);
 	if ((pid = fork()) == 0) {
-		alarm(10);
+		alarm(HANGS);
 		if (freopen("/dev/null", "w", stderr) == NULL)
 			_exit(1);
 		buf_init(&why, 1 << 16);
@@ -75,7 +86,7 @@ explain(struct soak_case *c)
 
 	fflush(NULL);
 	if (fork() == 0) {
-		alarm(10);
+		alarm(HANGS);
 		buf_init(&why, 1 << 16);
 		ok = run_case(c, &why);
 		if (!ok)
@@ -105,6 +116,14 @@ report(struct soak_case *c)
 	explain(c);
 }
 
+static void
+cut_down(struct soak_case *c)
+{
+	whole_deadline_ms = 5000;
+	case_shrink(c, fails, shrink >= 0 ? shrink : whole != NULL ? 300 :
+	    60);
+}
+
 static int
 found(uint64_t seed)
 {
@@ -116,7 +135,7 @@ found(uint64_t seed)
 	if (!fails(c))
 		printf("... but not alone\n");
 	else
-		case_shrink(c, fails, 60);
+		cut_down(c);
 	report(c);
 	case_free(c);
 	return 1;
@@ -128,7 +147,7 @@ batch(uint64_t seed, int n)
 	struct soak_case *c;
 	struct buf why;
 
-	alarm(120);
+	alarm(BATCH * HANGS);
 	for (; n > 0; n--, seed++) {
 		*now = seed;
 		c = case_random(seed);
@@ -177,47 +196,67 @@ soak(uint64_t seed, long cases, long seconds, bool go_on)
 	return bad != 0;
 }
 
+/* What was asked for; an exit status. */
+static int
+work(const char *file, bool single, uint64_t seed, long cases, long seconds,
+    bool go_on)
+{
+	struct soak_case *c = NULL;
+	FILE *fp;
+	int bad;
+
+	if (file == NULL) {
+		if (single)
+			return found(seed);
+		return soak(seed, cases == 0 && seconds == 0 ? 1000 : cases,
+		    seconds, go_on);
+	}
+	if ((fp = fopen(file, "r")) == NULL || (c = case_read(fp)) == NULL) {
+		fprintf(stderr, "soak: cannot read %s\n", file);
+		return 2;
+	}
+	fclose(fp);
+	if (single) {
+		cut_down(c);
+		report(c);
+	} else
+		case_show(c, stdout);
+	bad = !explain(c);
+	case_free(c);
+	return bad;
+}
+
 int
 main(int argc, char **argv)
 {
-	struct soak_case *c;
 	long cases = 0, seconds = 0;
-	const char *file = NULL;
+	const char *file = NULL, *binary = NULL;
 	bool single = false, go_on = false;
 	uint64_t seed;
-	FILE *fp;
-	int ch;
+	int ch, status;
 
 	now = mmap(NULL, sizeof *now, PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	while ((ch = getopt(argc, argv, "n:t:r:1k")) != -1)
+	while ((ch = getopt(argc, argv, "n:t:r:s:1kw:p:")) != -1)
 		switch (ch) {
 		case 'n': cases = atol(optarg); break;
 		case 't': seconds = atol(optarg); break;
 		case 'r': file = optarg; break;
 		case '1': single = true; break;
+		case 'p': return whole_play(optarg);
+		case 'w': binary = optarg; break;
+		case 's': shrink = atoi(optarg); break;
 		case 'k': go_on = true; break;
 		default: return 2;
 		}
 	seed = optind < argc && *argv[optind] != '\0' ?
 	    strtoull(argv[optind], NULL, 10) : (uint64_t)time(NULL) * 1000;
-	if (file != NULL) {
-		if ((fp = fopen(file, "r")) == NULL ||
-		    (c = case_read(fp)) == NULL) {
-			fprintf(stderr, "soak: cannot read %s\n", file);
-			return 2;
-		}
-		if (single) {
-			case_shrink(c, fails, 60);
-			report(c);
-			return 1;
-		}
-		case_show(c, stdout);
-		return !explain(c);
+	signal(SIGPIPE, SIG_IGN);
+	if (binary != NULL && (whole = whole_new(binary, argv[0])) == NULL) {
+		fprintf(stderr, "soak: no directory to work in\n");
+		return 2;
 	}
-	if (single)
-		return found(seed);
-	if (cases == 0 && seconds == 0)
-		cases = 1000;
-	return soak(seed, cases, seconds, go_on);
+	status = work(file, single, seed, cases, seconds, go_on);
+	whole_free(whole);
+	return status;
 }
