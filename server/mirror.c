@@ -212,7 +212,10 @@ mirror_checkpoint(struct mirror *m, enum checkpoint_kind kind)
 	if (buf_ok(&b)) {
 		link_send_buf(sh->ws->link, CONN_BULK, F_CHECKPOINT, sh->id,
 		    &b);
-		HOOK("server-checkpoint");
+		if (sh->ws->server->keeper)
+			HOOK("keeper-checkpoint");
+		else
+			HOOK("server-checkpoint");
 	}
 	buf_free(&b);
 	m->light_at = at;
