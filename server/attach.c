@@ -548,7 +548,6 @@ on_resize(struct attachment *a, const uint8_t *data, size_t len)
 	a->cols = clamp(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX);
 	view_resize(a->view, a->rows, a->cols);
 	a->dirty = true;
-	a->again_ms = 0;
 	if (a->sh != NULL)
 		sshell_size(a->sh);
 	server_later(a->server);
