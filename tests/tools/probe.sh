@@ -127,6 +127,12 @@ if [ "$STATIC" = 1 ]; then
 		missing 'static libraries (or use STATIC=0)' \
 		    'libevent-dev libvterm-dev libncurses-dev libc6-dev'
 	fi
+	# Without tables for unwinding, where the linker can leave them out; a
+	# cross-built program cannot be tried, and keeps them.
+	small='-Wl,--no-eh-frame-hdr -Wl,-T,tests/tools/no-unwind.ld'
+	# shellcheck disable=SC2086
+	link $small && TERM=dumb "$tmp/l" >/dev/null 2>&1 &&
+	    ldflags="$ldflags $small"
 	# libevent's unused resolver warns at each static link.
 	try -Wl,--no-warnings && quiet=-Wl,--no-warnings
 else
