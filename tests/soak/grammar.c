@@ -554,6 +554,9 @@ case_random(uint64_t seed)
 			break;
 		case 9:
 			case_add(c, STEP_SERVER, 0, 0, 0);
+			if (rnd(&s, 3) == 0)
+				case_add(c, STEP_DETACH, (int)rnd(&s,
+				    CLIENTS), 0, 0);
 			break;
 		case 10:
 			case_add(c, STEP_LINK, 0, 0, 0);

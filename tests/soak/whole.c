@@ -60,6 +60,8 @@ struct whole {
 	char		 socket[96];
 	int		 listener, player;
 	bool		 made;		/* the shell */
+	bool		 killed;	/* the server, just now */
+	bool		 unsure;	/* no server knows who typed last */
 	struct screen	*g;
 	struct client	 client[CLIENTS];
 	uint64_t	 order;
@@ -475,7 +477,7 @@ static bool
 detach(struct whole *w, int who)
 {
 	struct client *c = &w->client[who];
-	uint64_t end = now_ms() + whole_deadline_ms;
+	uint64_t end = now_ms() + whole_deadline_ms, soon;
 	const char *left;
 
 	if (!c->on)
@@ -483,7 +485,12 @@ detach(struct whole *w, int who)
 	if (c->stalled)
 		kill(c->pid, SIGCONT);
 	c->stalled = false;
-	if (!at_rest(w))
+	/* Sometimes before the new server has drawn anything. */
+	if (w->killed)
+		for (soon = now_ms() + 5 + w->cases * 7 % 50;
+		    now_ms() < soon;)
+			turn(w, (int)(soon - now_ms()));
+	else if (!at_rest(w))
 		return false;
 	if (write(c->fd, PREFIX "d", 2) != 2)
 		return fail(w, who, "cannot be typed at");
@@ -548,9 +555,25 @@ attach(struct whole *w, const struct step *t)
 	c->on = true;
 	c->stalled = c->counting = false;
 	c->order = ++w->order;
+	w->unsure = false;
 	if (!w->made && !accept_player(w))
 		return false;
 	return follow_size(w) && settled(w) && quiet(w, t->who);
+}
+
+/* So that a new server knows again whose size counts. */
+static void
+type_at_latest(struct whole *w)
+{
+	struct client *c;
+
+	for (c = w->client; w->unsure && c < w->client + CLIENTS; c++)
+		if (c->on && c->order == w->order && !c->stalled) {
+			(void)!write(c->fd, "x", 1);
+			turn(w, 100);
+			turn(w, 100);
+		}
+	w->unsure = false;
 }
 
 static bool
@@ -561,6 +584,7 @@ resize(struct whole *w, const struct step *t)
 
 	if (!c->on || c->stalled)
 		return true;
+	type_at_latest(w);
 	if (!at_rest(w))
 		return false;
 	c->rows = t->a;
@@ -575,9 +599,17 @@ static bool
 kill_server(struct whole *w)
 {
 	long pid = ask_number(w, "server", "status", "--json", "\"pid\"");
+	struct client *c;
 
+	/* Who does not come back in time has no say in the size. */
+	for (c = w->client; c < w->client + CLIENTS; c++)
+		if (c->on && c->stalled && c->order == w->order) {
+			kill(c->pid, SIGCONT);
+			c->stalled = false;
+		}
 	if (pid > 1)	/* it may be dead from the last time */
 		kill((pid_t)pid, SIGKILL);
+	w->killed = w->unsure = true;
 	return true;
 }
 
@@ -691,7 +723,7 @@ begin(struct whole *w, const struct soak_case *c)
 	    ++w->cases);
 	snprintf(w->socket, sizeof w->socket, "%s/p%dn%u", w->dir,
 	    (int)getpid(), w->cases);
-	w->made = false;
+	w->made = w->killed = w->unsure = false;
 	w->player = -1;
 	for (i = 0; i < CLIENTS; i++) {
 		memset(&w->client[i], 0, sizeof w->client[i]);
@@ -763,11 +795,13 @@ whole_run(struct whole *w, const struct soak_case *c, struct buf *why)
 	w->why = why;
 	ok = begin(w, c);
 	for (i = 0; i < c->n && ok; i++) {
+		if (c->steps[i].kind != STEP_DETACH)
+			w->killed = false;
 		ok = one(w, &c->steps[i]);
 		/* Output that nothing waits for is interrupted in the middle
 		 * by what comes next. */
 		more = i + 1 < c->n && c->steps[i + 1].kind != STEP_DETACH;
-		if (ok && !more)
+		if (ok && !more && !w->killed)
 			ok = at_rest(w);
 	}
 	for (k = 0; k < CLIENTS && ok; k++)
