@@ -42,8 +42,10 @@ elif have clang-tidy; then
 	    $(find client server term -name '*.c') -- -std=gnu11 -D_GNU_SOURCE
 fi
 if have shellcheck; then
+	# SC2317: a function that a trap calls is not unreachable.
 	# shellcheck disable=SC2046
-	step shellcheck shellcheck -x .ci/run $(find tests -name '*.sh')
+	step shellcheck shellcheck -e SC2317 -x .ci/run \
+	    $(find tests -name '*.sh')
 fi
 if have mandoc; then
 	pages=$(ls doc/*.[1-9] 2>/dev/null)
