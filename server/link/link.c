@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The life of a link: attempts, HELLO, liveness, loss, and coming back. One
- * attempt is attempt.c's, ssh's questions are prompt.c's, when to try again is
- * retry.c's.
+ * The life of a link: attempts, HELLO, loss, and coming back. One attempt is
+ * attempt.c's, ssh's questions are prompt.c's, when to try again is retry.c's,
+ * whether the peer is alive alive.c's.
  *
  * Everything that could surprise a caller comes from the loop: link_connect()
  * and link_disconnect() only note what is wanted and wake `kick`. State
@@ -23,6 +23,7 @@
 #include "../base/limits.h"
 #include "../base/log.h"
 #include "../base/mem.h"
+#include "alive.h"
 #include "attempt.h"
 #include "bootstrap.h"
 #include "link.h"
@@ -34,11 +35,6 @@
 #define DLMUX_VERSION "1.0-dev"
 #endif
 
-/* Deadlines, milliseconds; tests shorten them. */
-struct times {
-	uint64_t ping_idle, ping_busy, dead_idle, dead_busy, connect;
-};
-
 struct link {
 	struct link_setup	 up;
 	struct target		 target;
@@ -46,7 +42,7 @@ struct link {
 	char			**env;
 	bool			 may_prompt;	/* this attempt */
 	bool			 prompt_next;	/* asked for while it ran */
-	bool			 wanted, busy;
+	bool			 wanted;
 	bool			 start;		/* kick: begin an attempt */
 	bool			 tell;		/* kick: call state */
 	bool			 held;		/* only a user can go on */
@@ -55,8 +51,9 @@ struct link {
 	enum link_state		 state;
 	char			*text;
 	uint64_t		 since;
-	struct times		 times;
-	struct event		*kick, *retry_ev, *tick, *hello_ev;
+	uint64_t		 connect_ms;	/* CONNECT_MS; tests shorten it */
+	uint64_t		 hello_ms;
+	struct event		*kick, *retry_ev, *hello_ev;
 
 	struct attempt		*attempt;
 	char			*machine;	/* learned uname -sm */
@@ -68,12 +65,8 @@ struct link {
 	struct msg_hello	 agent;
 	bool			 agent_known;	/* HELLO came: UP */
 	uint64_t		 up_at;
-	uint64_t		 ping_at;	/* clock_ms() of the open PING; 0 */
-	uint64_t		 ping_last;	/* of the last one */
-	uint64_t		 dead_at;	/* a sleep's probe: its deadline */
-	uint64_t		 tick_mono, tick_boot;
-	uint64_t		 token;
-	uint64_t		 rtt_us;
+	struct alive		*alive;
+	uint64_t		 silent_ms;	/* when it was lost */
 };
 
 static void	 lost(struct link *, const char *);
@@ -151,17 +144,16 @@ drop(struct link *l)
 	attempt_cancel(l->attempt);
 	l->attempt = NULL;
 	prompts_end(l->prompts);
+	alive_end(l->alive);
 	conn_free(l->conn);
 	l->conn = NULL;
 	transport_free(l->tr, l->parting ? TRANSPORT_GRACE_MS : 0);
 	l->parting = false;
 	l->tr = NULL;
-	event_del(l->tick);
 	event_del(l->hello_ev);
 	if (l->agent_known)
 		msg_hello_free(&l->agent);
 	l->agent_known = false;
-	l->ping_at = l->dead_at = 0;
 }
 
 /*
@@ -247,7 +239,7 @@ attempt_up(int rfd, int wfd, struct transport *tr, const void *bytes,
     size_t len, void *arg)
 {
 	struct link *l = arg;
-	struct timeval tv = tv_of(l->times.dead_busy);
+	struct timeval tv = tv_of(l->hello_ms);
 
 	l->attempt = NULL;
 	l->tr = tr;
@@ -275,7 +267,7 @@ begin(struct link *l)
 {
 	struct attempt_spec spec = { .base = l->up.base,
 	    .place = l->up.place, .target = &l->used,
-	    .machine = l->machine, .limit_ms = l->times.connect };
+	    .machine = l->machine, .limit_ms = l->connect_ms };
 	uint64_t wait;
 	char *why;
 
@@ -374,23 +366,6 @@ send_hello(struct link *l)
 	buf_free(&b);
 }
 
-static void
-send_ping(struct link *l)
-{
-	uint64_t now = clock_ms();
-	struct buf b;
-
-	buf_init(&b, 16);
-	buf_u64(&b, ++l->token);
-	buf_u64(&b, clock_us());
-	conn_send_buf(l->conn, CONN_CONTROL, F_PING, 0, &b);
-	buf_free(&b);
-	conn_flush(l->conn);
-	if (l->ping_at == 0)
-		l->ping_at = now;
-	l->ping_last = now;
-}
-
 /* What is queued still goes out, and the transport has a moment for it. */
 static void
 part(struct link *l)
@@ -417,8 +392,6 @@ refuse(struct link *l, const char *why)
 static void
 on_hello(struct link *l, const uint8_t *data, size_t len)
 {
-	struct timeval tick = tv_of(l->times.ping_busy < 2000 ?
-	    l->times.ping_busy / 2 : 1000);
 	struct msg_hello h;
 	char *why = NULL;
 
@@ -445,33 +418,16 @@ on_hello(struct link *l, const uint8_t *data, size_t len)
 	l->agent = h;
 	l->agent_known = true;
 	l->up_at = clock_ms();
-	l->tick_mono = l->up_at;
-	l->tick_boot = clock_boot_ms();
 	l->prompt_next = false;
 	send_hello(l);
-	send_ping(l);
-	event_add(l->tick, &tick);
+	alive_begin(l->alive, l->conn);
 	if (l->tr != NULL && transport_pid(l->tr) == 0)
 		on_transport_end(l->tr, 0, l);
 	note(l, LINK_UP, xstrdup("connected"));
+	l->silent_ms = 0;
 	log_info("link %s: up, agent %s pid %u", l->target.name, h.version,
 	    h.pid);
 	tell(l);
-}
-
-static void
-on_pong(struct link *l, const uint8_t *data, size_t len)
-{
-	struct rd r;
-	uint64_t token, sent, now = clock_us();
-
-	rd_init(&r, data, len);
-	token = rd_u64(&r);
-	sent = rd_u64(&r);
-	if (!rd_end(&r) || token != l->token || sent > now)
-		return;
-	l->rtt_us = now - sent > 0 ? now - sent : 1;
-	conn_set_rtt(l->conn, l->rtt_us);
 }
 
 static void
@@ -512,8 +468,7 @@ on_message(struct conn *c, uint8_t type, uint32_t channel,
 {
 	struct link *l = arg;
 
-	/* A byte came: whatever was asked is answered. */
-	l->ping_at = l->dead_at = 0;
+	alive_heard(l->alive);
 	if (!l->agent_known && type != F_HELLO && type != F_FAIL) {
 		lost(l, "the agent there spoke before its greeting");
 		return;
@@ -526,7 +481,7 @@ on_message(struct conn *c, uint8_t type, uint32_t channel,
 		conn_send(c, CONN_CONTROL, F_PONG, 0, data, len);
 		break;
 	case F_PONG:
-		on_pong(l, data, len);
+		alive_pong(l->alive, data, len);
 		break;
 	case F_FAIL:
 		on_fail(l, data, len);
@@ -592,64 +547,17 @@ lost(struct link *l, const char *why)
 	else
 		retry_clear(&l->retry);
 	log_info("link %s: lost: %s", l->target.name, text);
+	l->silent_ms = alive_silent_ms(l->alive);
 	drop(l);
 	note(l, LINK_DOWN, text);
 	schedule(l);
 	tell(l);
 }
 
-/* ---- liveness ---- */
-
-/*
- * The two clocks part when the machine sleeps; a tick that comes late means
- * that we ourselves stood still. In both cases silence proves nothing yet:
- * the peer is asked, and has SLEEP_PROBE_MS to answer.
- */
-static bool
-slept(struct link *l, uint64_t now)
-{
-	uint64_t boot = clock_boot_ms();
-	uint64_t mono = now - l->tick_mono, real = boot - l->tick_boot;
-	bool yes = real > mono + SLEEP_JUMP_MS || mono > SLEEP_JUMP_MS;
-
-	l->tick_mono = now;
-	l->tick_boot = boot;
-	return yes;
-}
-
 static void
-on_tick(evutil_socket_t fd, short what, void *arg)
+on_dead(const char *why, void *arg)
 {
-	struct link *l = arg;
-	uint64_t now = clock_ms(), silent, ask, dead;
-	char why[64];
-
-	(void)fd;
-	(void)what;
-	if (slept(l, now)) {
-		log_info("link %s: we slept; asking", l->target.name);
-		l->ping_at = now;
-		send_ping(l);
-		l->dead_at = now + SLEEP_PROBE_MS;
-		return;
-	}
-	silent = now - conn_last_read(l->conn);
-	if (l->ping_at != 0 && conn_last_read(l->conn) > l->ping_at)
-		l->ping_at = l->dead_at = 0;	/* half a frame is life, too */
-	ask = l->busy ? l->times.ping_busy : l->times.ping_idle;
-	dead = l->busy ? l->times.dead_busy : l->times.dead_idle;
-	if (l->ping_at != 0 && ((l->dead_at != 0 && now >= l->dead_at) ||
-	    (l->dead_at == 0 && silent >= dead &&
-	    now - l->ping_at >= dead / 2))) {
-		snprintf(why, sizeof why, "no answer for %" PRIu64 " s",
-		    (now - l->ping_at + 500) / 1000);
-		lost(l, why);
-		return;
-	}
-	/* While it is silent, every so often; else for the round trip. */
-	if ((silent >= ask && now - l->ping_last >= ask) ||
-	    now - l->ping_last >= l->times.ping_idle)
-		send_ping(l);
+	lost(arg, why);
 }
 
 /* ---- the contract ---- */
@@ -657,13 +565,11 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 /* DLMUX_LINK_TIMES=ping_idle,ping_busy,dead_idle,dead_busy,connect, in
  * milliseconds: for tests, which would else wait for a minute. */
 static void
-set_times(struct times *t)
+set_times(struct link *l, struct alive_times *t)
 {
-	t->ping_idle = PING_IDLE_MS;
-	t->ping_busy = PING_BUSY_MS;
-	t->dead_idle = DEAD_IDLE_MS;
-	t->dead_busy = DEAD_BUSY_MS;
-	t->connect = CONNECT_MS;
+	*t = (struct alive_times){ PING_IDLE_MS, PING_BUSY_MS, DEAD_IDLE_MS,
+	    DEAD_BUSY_MS };
+	l->connect_ms = CONNECT_MS;
 #ifdef DLMUX_HOOKS
 	{
 		const char *s = getenv("DLMUX_LINK_TIMES");
@@ -671,9 +577,10 @@ set_times(struct times *t)
 		if (s != NULL)
 			sscanf(s, "%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%"
 			    SCNu64 ",%" SCNu64, &t->ping_idle, &t->ping_busy,
-			    &t->dead_idle, &t->dead_busy, &t->connect);
+			    &t->dead_idle, &t->dead_busy, &l->connect_ms);
 	}
 #endif
+	l->hello_ms = t->dead_busy;
 }
 
 static char **
@@ -730,6 +637,7 @@ link_new(const struct link_setup *s, const struct target *t)
 {
 	extern char **environ;
 	struct link *l = xcalloc(1, sizeof *l);
+	struct alive_times times;
 
 	l->up = *s;
 	target_copy(&l->target, t);
@@ -737,12 +645,12 @@ link_new(const struct link_setup *s, const struct target *t)
 	l->state = LINK_DOWN;
 	l->text = xstrdup("not connected");
 	l->since = clock_ms();
-	set_times(&l->times);
+	set_times(l, &times);
 	l->prompts = prompts_new(s->place->server_sock, &prompt_callbacks, l);
 	l->kick = event_new(s->base, -1, 0, on_kick, l);
 	l->retry_ev = event_new(s->base, -1, 0, on_retry, l);
 	l->hello_ev = event_new(s->base, -1, 0, on_hello_late, l);
-	l->tick = event_new(s->base, -1, EV_PERSIST, on_tick, l);
+	l->alive = alive_new(s->base, l->target.name, &times, on_dead, l);
 	return l;
 }
 
@@ -755,7 +663,7 @@ link_free(struct link *l)
 	event_free(l->kick);
 	event_free(l->retry_ev);
 	event_free(l->hello_ev);
-	event_free(l->tick);
+	alive_free(l->alive);
 	prompts_free(l->prompts);
 	target_clear(&l->target);
 	target_clear(&l->used);
@@ -847,12 +755,7 @@ link_disconnect(struct link *l, const char *why)
 void
 link_busy(struct link *l, bool on)
 {
-	uint64_t now = clock_ms();
-
-	l->busy = on;
-	if (on && l->agent_known && now - conn_last_read(l->conn) >=
-	    l->times.ping_busy && now - l->ping_last >= l->times.ping_busy)
-		send_ping(l);
+	alive_busy(l->alive, on);
 }
 
 enum link_state
@@ -876,18 +779,13 @@ link_since_ms(const struct link *l)
 uint64_t
 link_silent_ms(const struct link *l)
 {
-	uint64_t now = clock_ms();
-
-	if (!l->agent_known || l->ping_at == 0 ||
-	    conn_last_read(l->conn) > l->ping_at)
-		return 0;
-	return now - l->ping_at;
+	return l->agent_known ? alive_silent_ms(l->alive) : l->silent_ms;
 }
 
 uint64_t
 link_rtt_us(const struct link *l)
 {
-	return l->agent_known ? l->rtt_us : 0;
+	return alive_rtt_us(l->alive);
 }
 
 const struct msg_hello *

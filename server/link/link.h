@@ -68,7 +68,8 @@ void	 link_busy(struct link *, bool);
 enum link_state link_state(const struct link *);
 const char *link_text(const struct link *);	/* last error or phase */
 uint64_t link_since_ms(const struct link *);	/* clock_ms() of the last change */
-/* How long a question of ours is unanswered, while up; 0: all is well. */
+/* How long the agent has been silent while a question is unanswered (0: all is
+ * well), or had been when the link was lost. */
 uint64_t link_silent_ms(const struct link *);
 uint64_t link_rtt_us(const struct link *);	/* 0: not known */
 const struct msg_hello *link_agent(const struct link *); /* NULL unless up */
