@@ -34,6 +34,8 @@ cmd_capture(struct args *args)
 		return usage_error(args->cmd, "-s %s: no number of lines", v);
 	if (args_has(args, "e"))
 		c.flags |= CAPTURE_ESCAPES;
+	if (args_has(args, "raw"))
+		c.flags |= CAPTURE_RAW;
 	status = query_target(args, args->words[0], "main", &c.workspace,
 	    &c.shell);
 	if (status == 0) {

@@ -73,13 +73,21 @@ const struct command command_table[] = {
 	    { "timeout", "SEC", "give up after so long (status 124)" },
 	    { NULL, NULL, NULL } },
 	  1, 1, 0, false, cmd_wait },
-	{ "capture", "[-e] [-s LINES] WS[:SHELL]",
+	{ "capture", "[-e] [-s LINES] [--raw] WS[:SHELL]",
 	  "print a shell's screen as text",
 	  "Works for a shell that ended, until it is dismissed by `kill'.",
 	  { { "e", NULL, "with colours and attributes as escape sequences" },
 	    { "s", "LINES", "with so many lines of scrollback; - for all" },
+	    { "raw", NULL, "of a quarantined shell: its output as it came" },
 	    { NULL, NULL, NULL } },
 	  1, 1, 0, false, cmd_capture },
+	{ "release", "WS[:SHELL]",
+	  "show a quarantined shell again",
+	  "A shell whose output killed the server twice is quarantined: it runs on,\n"
+	  "but its output is not shown. `ls' says so; `capture --raw' prints it. A\n"
+	  "new version of dlmux shows it again by itself.",
+	  { { NULL, NULL, NULL } },
+	  1, 1, 0, false, cmd_release },
 	{ "exec", "[-n] [-e NAME[=VALUE]]... [-C DIR] [-t] [--status-fd N] "
 	  "WS -- CMD ARG...",
 	  "run a command in a workspace",

@@ -95,6 +95,7 @@ int	 cmd_detach(struct args *);
 int	 cmd_send(struct args *);
 int	 cmd_wait(struct args *);
 int	 cmd_capture(struct args *);
+int	 cmd_release(struct args *);
 int	 cmd_exec(struct args *);
 /* It did not come to cmd_exec(), and what say() said last is why: who listens
  * at its --status-fd, if it has a good one, is told. */

@@ -27,7 +27,8 @@ struct listing {
  * named "1"). */
 static const char *const numbers[] = {
 	"since_ms", "silent_ms", "rtt_us", "transport_pid", "operations",
-	"clients", "rows", "cols", "idle_ms", "age_ms", "pid", "status", NULL
+	"clients", "rows", "cols", "idle_ms", "age_ms", "pid", "status",
+	"quarantined_at", NULL
 };
 
 static const char *
@@ -164,6 +165,8 @@ shell_cells(const struct msg_row *r, char c[LIST_COLUMNS][LIST_CELL])
 	else if (strcmp(state, "ended") == 0)
 		(void)snprintf(c[1], LIST_CELL, "ended %s",
 		    row_get(r, "status"));
+	else if (row_get(r, "quarantined_at")[0] != '\0')
+		(void)snprintf(c[1], LIST_CELL, "quarantined");
 	else
 		(void)snprintf(c[1], LIST_CELL, "%s", state);
 	(void)snprintf(c[2], LIST_CELL, "%sx%s", row_get(r, "cols"),

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What can be read off a mirror: its screen as text, and key names as the
- * bytes that its program expects now.
+ * What can be read off a mirror: its screen as text, or its output as it came
+ * if that killed the server; and key names as the bytes that its program
+ * expects now.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "blame.h"
 #include "inside.h"
 #include "../term/keys.h"
 
@@ -15,11 +17,18 @@ shell_of(struct request *r, bool *answered)
 {
 	enum refusal code = R_ERROR;
 	struct sshell *sh;
-	char *cause = NULL;
+	char *cause = NULL, *words;
 	bool pending;
 
 	*answered = false;
 	sh = request_shell(r, &pending, &code, &cause);
+	if (sh != NULL && r->kind == REQUEST_CAPTURE &&
+	    !(r->flags & CAPTURE_RAW) &&
+	    (words = quarantine_words(sh)) != NULL) {
+		cause = xasprintf("%s:%s: %s", sh->ws->name, sh->name, words);
+		free(words);
+		sh = NULL;
+	}
 	if (sh == NULL && !pending) {
 		sclient_done(r->client, r->channel, code, 125, "%s",
 		    cause != NULL ? cause : "");
@@ -42,6 +51,45 @@ row_blank(const struct screen *screen, int y)
 	return blank;
 }
 
+/* What is kept as it came is kept for quarantine only. */
+static void
+capture_raw(struct request *r, const struct sshell *sh)
+{
+	const uint8_t *p;
+	struct buf b;
+	size_t len;
+
+	if (sh->mirror->quarantine == NULL) {
+		sclient_done(r->client, r->channel, R_ERROR, 125, "%s:%s is "
+		    "shown: its output is not kept as it came (capture -e "
+		    "prints it with its colours)", sh->ws->name, sh->name);
+		return;
+	}
+	p = quarantine_bytes(sh->mirror, &len);
+	buf_init(&b, CAPTURE_MAX_BYTES);
+	buf_put(&b, p, len);
+	sclient_send_buf(r->client, CONN_BULK, F_TEXT, r->channel, &b);
+	buf_free(&b);
+}
+
+bool
+release_try(struct request *r)
+{
+	struct sshell *sh;
+	bool answered;
+
+	if ((sh = shell_of(r, &answered)) == NULL)
+		return answered;
+	if (sh->mirror->quarantine == NULL)
+		sclient_done(r->client, r->channel, R_ERROR, 125,
+		    "%s:%s is shown already", sh->ws->name, sh->name);
+	else {
+		sclient_done(r->client, r->channel, R_NONE, 0, "%s", "");
+		quarantine_release(sh->mirror);
+	}
+	return true;
+}
+
 bool
 capture_try(struct request *r)
 {
@@ -53,7 +101,12 @@ capture_try(struct request *r)
 
 	if ((sh = shell_of(r, &answered)) == NULL)
 		return answered;
+	if (r->flags & CAPTURE_RAW) {
+		capture_raw(r, sh);
+		return true;
+	}
 	screen = sh->mirror->screen;
+	blame_on(sh->uid, screen_offset(screen), screen_offset(screen));
 	first = -screen_history(screen);
 	if (r->history < (uint32_t)-first)
 		first = -(int)r->history;
@@ -67,6 +120,7 @@ capture_try(struct request *r)
 		    &b, NULL);
 		buf_u8(&b, '\n');
 	}
+	blame_off();
 	if (buf_ok(&b))
 		sclient_send_buf(r->client, CONN_BULK, F_TEXT, r->channel, &b);
 	else

@@ -184,7 +184,7 @@ struct sshell {
 	uint32_t		 code, pid;
 	char			*signal;
 	uint64_t		 created_ms, output_ms;	/* wall */
-	uint64_t		 end;	/* the ring's, as last told */
+	uint64_t		 start, end;	/* the ring's, as last told */
 	uint16_t		 rows, cols;
 	uint16_t		 wish_rows, wish_cols;	/* told on this link */
 	bool			 over;	/* ended, and all its output is here */
@@ -235,8 +235,11 @@ struct mark {
 	uint64_t	 ms;		/* clock_ms() */
 };
 
+struct quarantine;
+
 struct mirror {
 	struct sshell	*shell;
+	struct quarantine *quarantine;	/* NULL: its output is parsed */
 	struct screen	*screen;
 	bool		 begun;		/* something came: there is a picture */
 	bool		 watching;	/* on this link */
@@ -269,6 +272,23 @@ void	 mirror_settle(struct mirror *);
 bool	 mirror_synced(const struct mirror *);
 /* Of this operation, NULL if none is remembered. */
 const struct mark *mirror_mark(const struct mirror *, const uint8_t op[MSG_ID]);
+
+/* --- quarantine.c --------------------------------------------------------- */
+
+/* A new mirror of a shell whose output killed the server too often (blame.h):
+ * its output is kept as it comes and never parsed, and its screen says so. */
+void	 quarantine_begin(struct mirror *, uint64_t at);
+void	 quarantine_free(struct mirror *);
+void	 quarantine_write(struct mirror *, const uint8_t *, size_t);
+/* The stream goes on there. */
+void	 quarantine_jump(struct mirror *, uint64_t offset);
+/* Parsed again, from the newest checkpoint on. */
+void	 quarantine_release(struct mirror *);
+/* Why, and what to do: for people, malloc'd. NULL if it is not in it. */
+char	*quarantine_words(const struct sshell *);
+/* Where in the output it was. */
+uint64_t quarantine_at(const struct mirror *);
+const uint8_t *quarantine_bytes(const struct mirror *, size_t *);
 
 /* --- sclient.c ---------------------------------------------------------- */
 
@@ -379,7 +399,8 @@ void	 attach_workspace_gone(struct workspace *, const char *why);
 
 /* --- request.c, wait.c, capture.c, list.c ------------------------------- */
 
-enum request_kind { REQUEST_WAIT, REQUEST_CAPTURE, REQUEST_KEYS, REQUEST_END };
+enum request_kind { REQUEST_WAIT, REQUEST_CAPTURE, REQUEST_KEYS,
+	REQUEST_RELEASE, REQUEST_END };
 
 struct request {
 	TAILQ_ENTRY(request)	 entry;
@@ -402,7 +423,7 @@ struct request {
 	struct buf		 missed;	/* who was not reached */
 };
 
-/* A WAIT, CAPTURE, KEYS or ENDSHELL frame. */
+/* A WAIT, CAPTURE, KEYS, RELEASE or ENDSHELL frame. */
 void	 request_frame(struct sclient *, uint8_t type, uint32_t channel,
 	    const uint8_t *, size_t);
 void	 request_free(struct request *);
@@ -428,6 +449,7 @@ void	 wait_gone(struct request *, const struct sshell *, const char *why);
 
 bool	 capture_try(struct request *);
 bool	 keys_try(struct request *);
+bool	 release_try(struct request *);
 
 void	 list_all(struct sclient *, uint32_t channel);
 void	 list_status(struct sclient *, uint32_t channel);

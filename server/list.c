@@ -120,6 +120,7 @@ list_shell(struct sclient *c, uint32_t channel, const struct sshell *sh)
 {
 	struct fields f = { { NULL }, 0 };
 	const char *title = sh->title;
+	char *why;
 
 	if (sh->mirror != NULL && sh->mirror->begun)
 		title = screen_title(sh->mirror->screen);
@@ -141,6 +142,12 @@ list_shell(struct sclient *c, uint32_t channel, const struct sshell *sh)
 	}
 	if (sh->state == SHELL_LOST && sh->lost_why != NULL)
 		field(&f, "why=%s", sh->lost_why);
+	if ((why = quarantine_words(sh)) != NULL) {
+		field(&f, "quarantined_at=%" PRIu64,
+		    quarantine_at(sh->mirror));
+		field(&f, "why=%s", why);
+		free(why);
+	}
 	row_send(c, channel, 's', &f);
 }
 
@@ -179,11 +186,15 @@ list_status(struct sclient *c, uint32_t channel)
 {
 	struct server *s = c->server;
 	const struct workspace *w;
-	unsigned int shells = 0, up = 0;
+	const struct sshell *sh;
+	unsigned int shells = 0, up = 0, out = 0;
 
 	TAILQ_FOREACH(w, &s->workspaces, entry) {
 		shells += w->nshells;
 		up += w->up;
+		TAILQ_FOREACH(sh, &w->shells, entry)
+			out += sh->mirror != NULL &&
+			    sh->mirror->quarantine != NULL;
 	}
 	status_row(c, channel, "pid=%ld", (long)getpid());
 	status_row(c, channel, "version=%s", DLMUX_VERSION);
@@ -199,6 +210,7 @@ list_status(struct sclient *c, uint32_t channel)
 	status_row(c, channel, "workspaces=%u", s->nworkspaces);
 	status_row(c, channel, "connected=%u", up);
 	status_row(c, channel, "shells=%u", shells);
+	status_row(c, channel, "quarantined=%u", out);
 	TAILQ_FOREACH(w, &s->workspaces, entry)
 		list_workspace(c, channel, w);
 	sclient_done(c, channel, R_NONE, 0, "%s", "");

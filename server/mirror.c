@@ -15,6 +15,7 @@
 #include "base/hook.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "blame.h"
 #include "inside.h"
 
 #define LIGHT_GAP_MS	50
@@ -69,6 +70,24 @@ mirror_quiet(int fd, short what, void *arg)
 	server_later(m->shell->ws->server);
 }
 
+/* Of this shell's output a server died. Once may have had other reasons. */
+static void
+mirror_blamed(struct mirror *m)
+{
+	struct sshell *sh = m->shell;
+	unsigned int n;
+	uint64_t at;
+
+	/* Of the keeper's deaths the agent knows. */
+	if (sh->ws->server->keeper || (n = blame_count(sh->uid, &at)) == 0)
+		return;
+	log_warn("%s:%s: its output at offset %llu killed the server%s",
+	    sh->ws->name, sh->name, (unsigned long long)at, n < BLAME_OUT ?
+	    "" : " again: not shown any more");
+	if (n >= BLAME_OUT)
+		quarantine_begin(m, at);
+}
+
 struct mirror *
 mirror_new(struct sshell *sh)
 {
@@ -88,6 +107,7 @@ mirror_new(struct sshell *sh)
 	m->shell = sh;
 	m->screen = screen_new(sh->rows, sh->cols, &limits, &cb);
 	m->quiet_ev = evtimer_new(s->base, mirror_quiet, m);
+	mirror_blamed(m);
 	return m;
 }
 
@@ -97,6 +117,7 @@ mirror_free(struct mirror *m)
 	if (m == NULL)
 		return;
 	event_free(m->quiet_ev);
+	quarantine_free(m);
 	screen_free(m->screen);
 	free(m);
 }
@@ -208,7 +229,9 @@ mirror_checkpoint(struct mirror *m, enum checkpoint_kind kind)
 	buf_u8(&b, (uint8_t)kind);
 	buf_u16(&b, (uint16_t)screen_rows(m->screen));
 	buf_u16(&b, (uint16_t)screen_cols(m->screen));
+	blame_on(sh->uid, at, at);
 	screen_checkpoint(m->screen, kind, &b);
+	blame_off();
 	if (buf_ok(&b)) {
 		link_send_buf(sh->ws->link, CONN_BULK, F_CHECKPOINT, sh->id,
 		    &b);
@@ -234,7 +257,8 @@ mirror_keep(struct mirror *m)
 	    (CHECKPOINT_QUIET_MS % 1000) * 1000 };
 	bool keeper = m->shell->ws->server->keeper, quiet, worth;
 
-	if (!m->watching || !m->begun || m->broken || !mirror_synced(m))
+	if (!m->watching || !m->begun || m->broken || !mirror_synced(m) ||
+	    m->quarantine != NULL)
 		return;
 	/* A link that is full has better things to carry. */
 	if (link_queued(m->shell->ws->link) > LINK_QUEUE_LOW)
@@ -288,11 +312,12 @@ mirror_begin(struct mirror *m, uint64_t offset)
 }
 
 static void
-mirror_write(struct mirror *m, const uint8_t *p, size_t len)
+mirror_parse(struct mirror *m, const uint8_t *p, size_t len)
 {
 	uint64_t at = screen_offset(m->screen);
 	size_t n;
 
+	HOOK_PARSE(p, len);
 	if (m->muted && at < m->mute_to) {
 		n = m->mute_to - at < len ? (size_t)(m->mute_to - at) : len;
 		screen_write(m->screen, p, n);
@@ -306,6 +331,15 @@ mirror_write(struct mirror *m, const uint8_t *p, size_t len)
 	}
 	if (len > 0)
 		screen_write(m->screen, p, len);
+}
+
+static void
+mirror_write(struct mirror *m, const uint8_t *p, size_t len)
+{
+	if (m->quarantine != NULL)
+		quarantine_write(m, p, len);
+	else
+		mirror_parse(m, p, len);
 	m->output_ms = clock_ms();
 	m->shell->output_ms = clock_wall_ms();
 	if (m->resyncs > 0 && screen_offset(m->screen) > m->resync_at)
@@ -331,6 +365,18 @@ on_output(struct mirror *m, struct rd *r)
 	mirror_write(m, p + (at - offset), len - (size_t)(at - offset));
 }
 
+/* Nothing is known of what came before. */
+static void
+mirror_anew(struct mirror *m, uint64_t offset)
+{
+	if (m->quarantine != NULL) {
+		quarantine_jump(m, offset);
+		return;
+	}
+	screen_reset(m->screen);
+	screen_set_offset(m->screen, offset);
+}
+
 static void
 on_resized(struct mirror *m, struct rd *r)
 {
@@ -342,8 +388,7 @@ on_resized(struct mirror *m, struct rd *r)
 	if (!m->begun) {
 		if (offset != 0)
 			return;
-		screen_reset(m->screen);
-		screen_set_offset(m->screen, 0);
+		mirror_anew(m, 0);
 		at = 0;
 		mirror_begin(m, 0);
 	}
@@ -375,7 +420,9 @@ on_checkpoint(struct mirror *m, struct rd *r)
 	/* Asked for twice (the level changed before the first came). */
 	if (m->begun && offset < screen_offset(m->screen))
 		return;
-	if (screen_restore(m->screen, p, len) == -1) {
+	if (m->quarantine != NULL)
+		quarantine_jump(m, offset);
+	else if (screen_restore(m->screen, p, len) == -1) {
 		log_warn("%s:%s: a damaged checkpoint", m->shell->ws->name,
 		    m->shell->name);
 		screen_reset(m->screen);
@@ -410,8 +457,7 @@ on_gap(struct mirror *m, struct rd *r)
 		from = screen_offset(m->screen);
 	if (m->begun)
 		m->lost_bytes += to - from;
-	screen_reset(m->screen);
-	screen_set_offset(m->screen, to);
+	mirror_anew(m, to);
 	mirror_begin(m, to);
 }
 
@@ -450,10 +496,16 @@ void
 mirror_message(struct mirror *m, uint8_t type, const uint8_t *data, size_t len)
 {
 	struct rd r;
+	uint64_t offset;
 	bool synced = mirror_synced(m);
 
 	if (!m->watching || m->broken)
 		return;
+	/* They all begin with it. */
+	rd_init(&r, data, len);
+	offset = rd_u64(&r);
+	blame_on(m->shell->uid, offset, offset + (type == F_OUTPUT ? r.left :
+	    0));
 	rd_init(&r, data, len);
 	switch (type) {
 	case F_OUTPUT:
@@ -472,6 +524,7 @@ mirror_message(struct mirror *m, uint8_t type, const uint8_t *data, size_t len)
 		on_mark(m, &r);
 		break;
 	}
+	blame_off();
 	/* Somebody may have been waiting for this screen to be true. */
 	if (!synced && mirror_synced(m))
 		workspace_changed(m->shell->ws);

@@ -16,6 +16,7 @@
 #include "base/hook.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "blame.h"
 
 #define PICTURE_HEADER 16	/* number, lines, modes */
 
@@ -92,7 +93,10 @@ paint_render(struct attachment *a, bool leave)
 		return;
 	b.len = PICTURE_HEADER;
 	if (screen != NULL) {
+		blame_on(a->sh->uid, screen_offset(screen),
+		    screen_offset(screen));
 		view_render(a->view, screen, &b, &f);
+		blame_off();
 		a->serial = screen_serial(screen);
 	}
 	if (leave) {

@@ -246,6 +246,8 @@ request_try(struct request *r)
 		return capture_try(r);
 	case REQUEST_KEYS:
 		return keys_try(r);
+	case REQUEST_RELEASE:
+		return release_try(r);
 	case REQUEST_END:
 		return ending_try(r);
 	}
@@ -416,6 +418,30 @@ out:
 }
 
 static struct request *
+on_release(struct sclient *c, uint32_t channel, const uint8_t *data,
+    size_t len)
+{
+	struct request *r = NULL;
+	struct rd rd;
+	char *name, *shell;
+
+	rd_init(&rd, data, len);
+	name = rd_str(&rd, WORKSPACE_NAME_MAX);
+	shell = rd_str(&rd, SHELL_NAME_MAX);
+	if (name == NULL || shell == NULL || !rd_end(&rd))
+		sclient_fail(c, R_ERROR, "a RELEASE is damaged");
+	else
+		r = request_new(c, channel, REQUEST_RELEASE, shell);
+	if (r != NULL && !request_where(r, name)) {
+		request_free(r);
+		r = NULL;
+	}
+	free(name);
+	free(shell);
+	return r;
+}
+
+static struct request *
 on_endshell(struct sclient *c, uint32_t channel, const uint8_t *data,
     size_t len)
 {
@@ -464,6 +490,9 @@ request_frame(struct sclient *c, uint8_t type, uint32_t channel,
 		break;
 	case F_KEYS:
 		r = on_keys(c, channel, data, len);
+		break;
+	case F_RELEASE:
+		r = on_release(c, channel, data, len);
 		break;
 	default:
 		r = on_endshell(c, channel, data, len);

@@ -82,6 +82,7 @@ static const struct handler {
 	{ F_WAIT,	MAY_CLIENT,			request_frame },
 	{ F_CAPTURE,	MAY_CLIENT,			request_frame },
 	{ F_KEYS,	MAY_CLIENT,			request_frame },
+	{ F_RELEASE,	MAY_CLIENT,			request_frame },
 	{ F_ENDSHELL,	MAY_CLIENT,			request_frame },
 	{ F_LIST,	MAY_CLIENT,			on_list },
 	{ F_STATUS,	MAY_CLIENT,			on_list },

@@ -19,6 +19,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "blame.h"
 #include "inside.h"
 #include "server.h"
 
@@ -370,6 +371,8 @@ server_start(struct server *s, char **cause)
 		log_warn("%s", why);
 		free(why);
 	}
+	blame_load(s->place->server_blame);
+	blame_catch();
 	state_load(s);
 	if (server_listen(s, cause) == -1)
 		return -1;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "blame.h"
 #include "inside.h"
 
 struct sshell *
@@ -182,6 +183,7 @@ sshell_told(struct workspace *w, uint32_t id, const uint8_t *data, size_t len)
 	sh->code = m.code;
 	sh->pid = m.pid;
 	sh->output_ms = m.output_ms;
+	sh->start = m.start;
 	sh->end = m.end;
 	sh->rows = m.rows;
 	sh->cols = m.cols;
@@ -237,6 +239,7 @@ sshell_gone(struct sshell *sh, const char *why)
 	struct workspace *w = sh->ws;
 	char *text;
 
+	blame_forgive(sh->uid);
 	/* Dismissed before all of its output was here: what is known of its
 	 * end still counts. */
 	if (sh->state == SHELL_ENDED)
@@ -287,6 +290,7 @@ sshell_all_lost(struct workspace *w, const char *why)
 			continue;
 		}
 		sh->id = 0;
+		blame_forgive(sh->uid);
 		if (sh->state == SHELL_ENDED) {
 			shell_over(sh);
 			sshell_free(sh);

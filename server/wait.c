@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "blame.h"
 #include "inside.h"
 
 #define MATCHES_PER_LINE 64
@@ -392,6 +393,18 @@ wait_marked(struct wait *w, const struct mark *k)
 	w->looked = false;
 }
 
+static bool
+wait_blamed(struct wait *w, const struct sshell *sh)
+{
+	const struct screen *screen = sh->mirror->screen;
+	bool found;
+
+	blame_on(sh->uid, screen_offset(screen), screen_offset(screen));
+	found = wait_look(w, screen);
+	blame_off();
+	return found;
+}
+
 bool
 wait_try(struct request *r)
 {
@@ -400,6 +413,7 @@ wait_try(struct request *r)
 	enum refusal code;
 	struct sshell *sh;
 	char *cause = NULL;
+	char *words;
 	bool pending;
 
 	if (w->bound) {
@@ -418,11 +432,16 @@ wait_try(struct request *r)
 		}
 		wait_bind(r, sh);
 	}
+	if (w->kind == WAIT_TEXT && (words = quarantine_words(sh)) != NULL) {
+		wait_answer(r, WAITED_ERROR, NULL, words);
+		free(words);
+		return true;
+	}
 	if (w->armed && !w->marked &&
 	    (k = mirror_mark(sh->mirror, w->op)) != NULL)
 		wait_marked(w, k);
 	if (!w->armed || w->marked) {
-		if (w->kind == WAIT_TEXT && wait_look(w, sh->mirror->screen)) {
+		if (w->kind == WAIT_TEXT && wait_blamed(w, sh)) {
 			wait_answer(r, WAITED_MET, NULL, w->found);
 			return true;
 		}

@@ -10,11 +10,20 @@
 #ifndef DLMUX_HOOK_H
 #define DLMUX_HOOK_H
 
+#include <stddef.h>
+
+/*
+ * Where a shell's output is parsed: output with $DLMUX_POISON in it makes the
+ * process abort, output with $DLMUX_POISON_SPIN makes it compute for ever.
+ */
 #ifdef DLMUX_HOOKS
 void	 hook_point(const char *name);
+void	 hook_parse(const void *, size_t);
 #define HOOK(name)	hook_point(name)
+#define HOOK_PARSE(p, n) hook_parse(p, n)
 #else
 #define HOOK(name)	((void)0)
+#define HOOK_PARSE(p, n) ((void)0)
 #endif
 
 #endif

@@ -104,6 +104,20 @@
 #define CHECKPOINT_QUIET_MS	1500
 /* One that was sent so long before the link was lost may not have arrived. */
 #define CHECKPOINT_DOUBT_MS	30000
+/* A shell whose output killed so many servers, within so many bytes of it, is
+ * not shown to the next one. */
+#define BLAME_OUT		2u
+#define BLAME_PLACE		(256u << 10)
+/* The server computed for so long at one message of a shell's output: a full
+ * checkpoint or a reflow of a long history takes a tenth of a second. */
+#define BLAME_STUCK_MS		10000
+/* Shells that are remembered for it, the file they stand in, and a stack for a
+ * server that died for want of one. */
+#define BLAME_SHELLS		64u
+#define BLAME_FILE_MAX		(64u << 10)
+#define BLAME_STACK		(64u << 10)
+/* Output of such a shell kept as it came: as much as its agent has. */
+#define QUARANTINE_MAX		RING_MAX
 /* History of one mirror in memory. */
 #define MIRROR_HISTORY_BYTES	(16u << 20)
 /* Streams that did not fit together, without progress between them. */

@@ -303,6 +303,7 @@ place_open(const char *instance, char **cause)
 	p->server_sock = xasprintf("%s/server.sock", p->dir);
 	p->server_lock = xasprintf("%s/server.lock", p->dir);
 	p->server_log = xasprintf("%s/server.log", p->dir);
+	p->server_blame = xasprintf("%s/server.blame", p->dir);
 	p->agent_sock = xasprintf("%s/agent.sock", p->dir);
 	p->agent_lock = xasprintf("%s/agent.lock", p->dir);
 	p->agent_log = xasprintf("%s/agent.log", p->dir);
@@ -323,6 +324,7 @@ place_free(struct place *p)
 	free(p->server_sock);
 	free(p->server_lock);
 	free(p->server_log);
+	free(p->server_blame);
 	free(p->state_file);
 	free(p->agent_sock);
 	free(p->agent_lock);

@@ -22,6 +22,7 @@ struct place {
 	char	*cache;		/* ${XDG_CACHE_HOME:-~/.cache}/dlmux (not made) */
 	char	*config;	/* ${XDG_CONFIG_HOME:-~/.config}/dlmux/dlmux.conf */
 	char	*server_sock, *server_lock, *server_log, *state_file;
+	char	*server_blame;
 	char	*agent_sock, *agent_lock, *agent_log;
 };
 

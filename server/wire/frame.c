@@ -83,6 +83,7 @@ static const struct frame_kind table[] = {
 	{ F_STATUS,	"STATUS",	C,	0 },
 	{ F_STOP,	"STOP",		C,	1 },
 	{ F_DONE,	"DONE",		SC,	WIRE_WORDS_MAX },
+	{ F_RELEASE,	"RELEASE",	C,	WIRE_WORDS_MAX },
 };
 
 #define TABLE_LEN	(sizeof table / sizeof table[0])

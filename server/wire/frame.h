@@ -88,7 +88,8 @@ enum frame_type {
 	F_EVICT		= 0x69,
 	F_STATUS	= 0x6a,
 	F_STOP		= 0x6b,
-	F_DONE		= 0x6c
+	F_DONE		= 0x6c,
+	F_RELEASE	= 0x6d
 };
 
 /* Who may send a type: bits for frame_kind.senders. */

@@ -189,6 +189,7 @@ struct msg_waited {		/* F_WAITED */
 };
 
 #define CAPTURE_ESCAPES	0x01
+#define CAPTURE_RAW	0x02	/* of one in quarantine: its output as it came */
 struct msg_capture {		/* F_CAPTURE */
 	uint8_t	 flags;
 	uint32_t history;	/* lines; UINT32_MAX: all */
