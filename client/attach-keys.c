@@ -175,10 +175,21 @@ attached_command(struct attached *a, int key)
 	}
 }
 
+/* What is held back is let go in time, if nothing more comes. */
 static void
-attached_typed(struct attached *a, const char *p, size_t n)
+hold(struct attached *a)
 {
 	static const struct timeval tv = { 0, PREFIX_MS * 1000 };
+
+	if (prefix_pending(a->prefix) || replies_pending(a->replies))
+		evtimer_add(a->prefix_ev, &tv);
+	else
+		event_del(a->prefix_ev);
+}
+
+static void
+attached_typed(struct attached *a, const uint8_t *p, size_t n)
+{
 	struct buf out;
 	size_t used;
 	int key;
@@ -203,10 +214,6 @@ attached_typed(struct attached *a, const char *p, size_t n)
 			attached_command(a, key);
 	}
 	buf_free(&out);
-	if (prefix_pending(a->prefix))
-		evtimer_add(a->prefix_ev, &tv);
-	else
-		event_del(a->prefix_ev);
 }
 
 void
@@ -217,7 +224,15 @@ attached_prefix_due(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	/* While an answer may be on its way, its first byte is no Escape. */
+	if (replies_open(a->replies)) {
+		hold(a);
+		return;
+	}
 	buf_init(&out, 65536);
+	replies_flush(a->replies, &out);
+	attached_typed(a, out.data, out.len);
+	buf_reset(&out);
 	prefix_flush(a->prefix, &out);
 	if (out.len > 0 && a->helping)
 		attached_overlay(a, false);
@@ -231,6 +246,7 @@ attached_input(evutil_socket_t fd, short what, void *arg)
 {
 	struct attached *a = arg;
 	char data[4096];
+	struct buf typed;
 	ssize_t n;
 
 	(void)what;
@@ -243,6 +259,11 @@ attached_input(evutil_socket_t fd, short what, void *arg)
 		attached_end(a, 128 + SIGHUP, false, "%s", "");
 		return;
 	}
-	attached_typed(a, data, (size_t)n);
+	buf_init(&typed, 65536);
+	replies_feed(a->replies, data, (size_t)n, &typed);
+	attached_replied(a);
+	attached_typed(a, typed.data, typed.len);
+	buf_free(&typed);
+	hold(a);
 	attached_input_wanted(a);
 }

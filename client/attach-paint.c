@@ -157,6 +157,7 @@ attached_pictures_done(struct attached *a, int count)
 		    &b);
 	}
 	buf_free(&b);
+	attached_ask_modes(a);
 	memmove(a->pictures, a->pictures + count,
 	    (size_t)(a->npictures - count) * sizeof a->pictures[0]);
 	a->npictures -= count;

@@ -267,6 +267,7 @@ attached_up(struct connect *c, void *arg)
 	connect_use(c, a->channel, a->workspace, flags);
 	if (a->uid != 0) {
 		attached_ask(a, ATTACH_AGAIN);
+		attached_ask_retold(a);
 		for (t = a->typing; t != NULL; t = t->next)
 			opchan_up(t->op);
 		return;
@@ -339,6 +340,9 @@ attached_message(struct connect *c, uint8_t type, uint32_t channel,
 		break;
 	case F_PICTURE:
 		attached_picture(a, p, n);
+		break;
+	case F_ENQUIRE:
+		attached_enquire(a, p, n);
 		break;
 	case F_LEFT:
 		attached_left(a, p, n);
@@ -454,6 +458,8 @@ attached_start(struct attached *a)
 	a->leave_ev = evtimer_new(a->base, attached_leave_due, a);
 	a->prefix_ev = evtimer_new(a->base, attached_prefix_due, a);
 	a->failed_ev = evtimer_new(a->base, attached_link_failed, a);
+	a->ask_ev = evtimer_new(a->base, attached_ask_due, a);
+	a->replies = replies_new();
 	for (i = 0; i < ATTACH_SIGNALS; i++) {
 		a->signals[i] = evsignal_new(a->base, sigs[i], attached_signal,
 		    a);
@@ -479,6 +485,8 @@ attached_clear(struct attached *a)
 	event_free(a->leave_ev);
 	event_free(a->prefix_ev);
 	event_free(a->failed_ev);
+	event_free(a->ask_ev);
+	replies_free(a->replies);
 	attached_keys_clear(a);
 	outfd_free(a->out);
 	prompter_free(a->prompter);
@@ -503,6 +511,7 @@ attached_run(struct attached *a)
 			opchan_close(t->op);
 	if (connect_conn(a->connect) != NULL)
 		conn_flush(connect_conn(a->connect));
+	attached_ask_drain(a);
 	rawtty_restore(&a->tty);
 	watchdog_end(a->watchdog);
 	if (a->last != NULL && a->last[0] != '\0') {

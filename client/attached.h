@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the three files of `attach' know of one another: attach.c (the life of
- * it), attach-keys.c (what is typed), attach-paint.c (what is shown). Nothing
- * else includes this.
+ * What the files of `attach' know of one another: attach.c (the life of it),
+ * attach-keys.c (what is typed), attach-paint.c (what is shown), attach-ask.c
+ * (what the terminal is asked). Nothing else includes this.
  */
 #ifndef DLMUX_ATTACHED_H
 #define DLMUX_ATTACHED_H
 
 #include "../term/caps.h"
 #include "../term/keys.h"
+#include "../term/replies.h"
 #include "command.h"
 #include "connect.h"
 #include "opchan.h"
@@ -48,6 +49,7 @@ struct attached {
 	struct watchdog		*watchdog;
 	struct caps		*caps;
 	struct prefix		*prefix;
+	struct replies		*replies;
 	char			*key;		/* its name */
 	int			 rows, cols;
 
@@ -66,9 +68,12 @@ struct attached {
 	bool			 moving;	/* ATTACH sent, ATTACHED not here */
 	struct buf		 held;		/* typed since */
 	bool			 helping;
+	unsigned int		 asked;		/* REPLIES_*, ever */
+	uint64_t		 asked_ms;
+	bool			 ask_again;	/* once this is answered */
 
 	struct event		*in_ev, *notice_ev, *leave_ev, *prefix_ev;
-	struct event		*failed_ev;
+	struct event		*failed_ev, *ask_ev;
 	struct event		*signals[ATTACH_SIGNALS];
 	bool			 in_on;
 
@@ -105,6 +110,20 @@ void	 attached_keys_clear(struct attached *);
 /* Events. */
 void	 attached_input(evutil_socket_t, short, void *);
 void	 attached_prefix_due(evutil_socket_t, short, void *);
+
+/* --- attach-ask.c */
+
+/* An ENQUIRE frame. */
+void	 attached_enquire(struct attached *, const uint8_t *, size_t);
+/* Something was read from the terminal. */
+void	 attached_replied(struct attached *);
+/* A new server has to be told what is known. */
+void	 attached_ask_retold(struct attached *);
+/* The modes of the terminal are others. */
+void	 attached_ask_modes(struct attached *);
+/* Before the terminal is given back: what is on its way is taken. */
+void	 attached_ask_drain(struct attached *);
+void	 attached_ask_due(evutil_socket_t, short, void *);
 
 /* --- attach-paint.c */
 

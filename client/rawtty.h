@@ -42,6 +42,9 @@ struct watchdog *watchdog_start(const struct rawtty *, int out,
 void	 watchdog_check(struct watchdog *);
 /* What is, or may be in the middle of a write, on at the terminal. */
 void	 watchdog_modes(struct watchdog *, uint32_t modes, int rows);
+/* The terminal was asked something and has not answered yet, or has: nothing of
+ * it may be left for who reads next. NULL is fine. */
+void	 watchdog_asked(struct watchdog *, bool);
 /* All is well: it goes. NULL is fine. */
 void	 watchdog_end(struct watchdog *);
 

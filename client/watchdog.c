@@ -22,6 +22,7 @@
 #include "../server/base/buf.h"
 #include "../server/base/fd.h"
 #include "../server/base/mem.h"
+#include "../term/replies.h"
 #include "../term/view.h"
 #include "outmodes.h"
 #include "rawtty.h"
@@ -29,6 +30,8 @@
 /* Undoing takes a few hundred bytes; a terminal that does not take them within
  * this is gone or stopped. */
 #define WATCHDOG_WRITE_MS	2000
+/* An answer that does not come for so long is not waited for. */
+#define WATCHDOG_ANSWER_MS	300
 /* Something that kills each one is not to be raced with. */
 #define WATCHDOG_STARTS		16
 
@@ -37,6 +40,7 @@ struct notes {
 	volatile uint32_t	modes;
 	volatile uint32_t	rows;
 	volatile uint32_t	shown;	/* a frame was written */
+	volatile uint32_t	asked;	/* an answer is on its way */
 };
 
 struct watchdog {
@@ -75,6 +79,27 @@ write_bounded(int fd, const uint8_t *p, size_t n)
 	}
 }
 
+/* What the terminal says to a client that is no more. */
+static void
+drain_answers(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	struct replies *r = replies_new();
+	struct buf b;
+	char data[512];
+	ssize_t n;
+
+	buf_init(&b, 65536);
+	replies_ask(r, 0, &b);
+	while (replies_open(r) && poll(&pfd, 1, WATCHDOG_ANSWER_MS) > 0 &&
+	    (n = read(fd, data, sizeof data)) > 0) {
+		buf_reset(&b);
+		replies_feed(r, data, (size_t)n, &b);
+	}
+	buf_free(&b);
+	replies_free(r);
+}
+
 static void __attribute__((noreturn))
 watchdog_wait(int in, const struct rawtty *t, int out, const struct caps *caps,
     const struct notes *notes)
@@ -103,6 +128,8 @@ watchdog_wait(int in, const struct rawtty *t, int out, const struct caps *caps,
 		if (buf_ok(&b))
 			write_bounded(out, b.data, b.len);
 	}
+	if (notes->asked)
+		drain_answers(t->fd);
 	if (settings_equal(&now, &t->ours))
 		(void)tcsetattr(t->fd, TCSANOW, &t->before);
 	_exit(0);
@@ -201,6 +228,13 @@ watchdog_modes(struct watchdog *w, uint32_t modes, int rows)
 	w->notes->modes = modes;
 	w->notes->rows = (uint32_t)rows;
 	w->notes->shown = 1;
+}
+
+void
+watchdog_asked(struct watchdog *w, bool asked)
+{
+	if (w != NULL)
+		w->notes->asked = asked;
 }
 
 void

@@ -584,6 +584,9 @@ attach_frame(struct sclient *c, uint8_t type, uint32_t channel,
 	case F_OVERLAY:
 		paint_help(a, rd_u8(&r) == 1);
 		break;
+	case F_COLOURS:
+		colours_frame(a, data, len);
+		break;
 	case F_DETACH:
 		attach_leave(a, LEFT_DETACHED, END_NONE, 0, "detached");
 		break;
@@ -664,8 +667,10 @@ attach_typed(struct sclient *c)
 		return;
 	a->echo = true;
 	first = a->order != attach_count;
-	if (first)
+	if (first) {
 		a->order = ++attach_count;
+		colours_current(a);
+	}
 	/* Another server may have had the last word. */
 	if (attach_size(a->sh, &rows, &cols) &&
 	    (rows != a->sh->rows || cols != a->sh->cols)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * One attachment: a client's terminal and the shell it shows. attach.c decides
- * which shell and for how long, paint.c what is sent when. Only these two
- * include this.
+ * which shell and for how long, paint.c what is sent when, colours.c what its
+ * terminal told of its colours. Only these include this.
  */
 #ifndef DLMUX_SERVER_ATTACH_H
 #define DLMUX_SERVER_ATTACH_H
@@ -32,6 +32,8 @@ struct attachment {
 	unsigned int		 tries;		/* names, for a FRESH one */
 
 	struct caps		*caps;
+	struct theme		 theme;		/* what its terminal told */
+	uint8_t			 enquired, told;	/* ENQUIRE_* */
 	struct view		*view;
 	int			 rows, cols;
 	bool			 read_only, passive;

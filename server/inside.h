@@ -26,6 +26,7 @@
 #include "wire/conn.h"
 #include "wire/msg.h"
 #include "../term/screen.h"
+#include "../term/theme.h"
 #include "state.h"
 
 #ifndef DLMUX_VERSION
@@ -45,6 +46,7 @@
 	    (var) = (next))
 #endif
 
+struct questions;
 struct attachment;
 struct chan;
 struct sclient;
@@ -68,6 +70,7 @@ struct server {
 	uint32_t		 client_number;
 	struct requests		 requests;	/* not answered yet */
 	struct attachments	 atts;
+	struct theme		*theme;	/* of the client last typed at */
 	int			 lock_fd, listen_fd;
 	ino_t			 sock_ino;	/* of the socket's name */
 	struct event		*listen_ev, *again_ev, *pass_ev, *tick_ev;
@@ -130,6 +133,7 @@ struct workspace {
 	uint64_t		 typed_ms;	/* clock_ms() of the last key */
 	uint64_t		 idle_ms;	/* IdleClose; 0: never */
 	struct event		*idle_ev;	/* pending: nobody uses it */
+	struct theme		*theme;		/* that its agent keeps */
 };
 
 /* Makes the record (a limit may refuse: NULL and *cause), link still NULL. */
@@ -258,6 +262,7 @@ struct mirror {
 	struct mark	 marks[MIRROR_MARKS];	/* the last nmarks of them */
 	unsigned int	 nmarks;
 	struct event	*quiet_ev;
+	struct questions	*questions;
 };
 
 struct mirror *mirror_new(struct sshell *);
@@ -289,6 +294,34 @@ char	*quarantine_words(const struct sshell *);
 /* Where in the output it was. */
 uint64_t quarantine_at(const struct mirror *);
 const uint8_t *quarantine_bytes(const struct mirror *, size_t *);
+
+/* --- questions.c -------------------------------------------------------- */
+
+struct questions *questions_new(struct mirror *);
+void	 questions_free(struct questions *);
+/* The answer to a question, and one about a colour. */
+void	 questions_answer(struct questions *, uint64_t offset, const void *, size_t);
+void	 questions_colour(struct questions *, uint64_t offset,
+	    const struct screen_ask *);
+/* Sends those that can be. */
+void	 questions_pump(struct questions *);
+/* The link is a new one: what was on its way is told again. */
+void	 questions_again(struct questions *);
+/* Is there one that the agent has not been told? */
+bool	 questions_open(const struct questions *);
+
+/* --- colours.c ---------------------------------------------------------- */
+
+/* What knows that colour best. NULL: a terminal has been asked for it; late:
+ * do without. */
+const struct theme *colours_find(struct sshell *, int which, bool late);
+/* The agent's, told and asked. */
+void	 colours_tell(struct workspace *);
+void	 colours_told(struct workspace *, const uint8_t *, size_t);
+/* It is typed at: its colours are the ones now. */
+void	 colours_current(struct attachment *);
+/* COLOURS of a client. */
+void	 colours_frame(struct attachment *, const uint8_t *, size_t);
 
 /* --- sclient.c ---------------------------------------------------------- */
 

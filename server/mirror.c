@@ -29,17 +29,16 @@ static void
 mirror_answer(uint64_t offset, const void *data, size_t len, void *arg)
 {
 	struct mirror *m = arg;
-	struct sshell *sh = m->shell;
-	struct buf b;
 
-	if (!m->watching || sh->id == 0)
-		return;
-	buf_init(&b, 65536);
-	buf_u64(&b, offset);
-	buf_put(&b, data, len);
-	if (buf_ok(&b))
-		link_send_buf(sh->ws->link, CONN_KEYS, F_ANSWER, sh->id, &b);
-	buf_free(&b);
+	questions_answer(m->questions, offset, data, len);
+}
+
+static void
+mirror_colour(uint64_t offset, const struct screen_ask *ask, void *arg)
+{
+	struct mirror *m = arg;
+
+	questions_colour(m->questions, offset, ask);
 }
 
 static void
@@ -98,6 +97,7 @@ mirror_new(struct sshell *sh)
 
 	memset(&cb, 0, sizeof cb);
 	cb.answer = mirror_answer;
+	cb.colour = mirror_colour;
 	cb.bell = mirror_bell;
 	cb.clipboard = mirror_clipboard;
 	cb.arg = m;
@@ -107,6 +107,7 @@ mirror_new(struct sshell *sh)
 	m->shell = sh;
 	m->screen = screen_new(sh->rows, sh->cols, &limits, &cb);
 	m->quiet_ev = evtimer_new(s->base, mirror_quiet, m);
+	m->questions = questions_new(m);
 	mirror_blamed(m);
 	return m;
 }
@@ -117,6 +118,7 @@ mirror_free(struct mirror *m)
 	if (m == NULL)
 		return;
 	event_free(m->quiet_ev);
+	questions_free(m->questions);
 	quarantine_free(m);
 	screen_free(m->screen);
 	free(m);
@@ -168,6 +170,7 @@ mirror_watch(struct mirror *m)
 		m->mute_to = sh->end;
 	}
 	mirror_send_watch(m);
+	questions_again(m->questions);
 }
 
 void
@@ -259,6 +262,9 @@ mirror_keep(struct mirror *m)
 
 	if (!m->watching || !m->begun || m->broken || !mirror_synced(m) ||
 	    m->quarantine != NULL)
+		return;
+	/* Whoever begins from it would not see the question. */
+	if (questions_open(m->questions))
 		return;
 	/* A link that is full has better things to carry. */
 	if (link_queued(m->shell->ws->link) > LINK_QUEUE_LOW)

@@ -76,6 +76,7 @@ static const struct handler {
 	{ F_SHOWN,	MAY_CLIENT,			attach_frame },
 	{ F_RESIZE,	MAY_CLIENT,			attach_frame },
 	{ F_OVERLAY,	MAY_CLIENT,			attach_frame },
+	{ F_COLOURS,	MAY_CLIENT,			attach_frame },
 	{ F_DETACH,	MAY_CLIENT,			attach_frame },
 	{ F_REPLY,	MAY_CLIENT,			on_reply },
 	{ F_ASK,	MAY_ASKPASS,			on_ask },

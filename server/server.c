@@ -403,6 +403,7 @@ server_clear(struct server *s)
 	while ((w = TAILQ_FIRST(&s->workspaces)) != NULL)
 		workspace_free(w);
 	conf_free(s->conf);
+	free(s->theme);
 	event_gone(s->listen_ev);
 	event_gone(s->pass_ev);
 	event_gone(s->tick_ev);

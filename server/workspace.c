@@ -92,6 +92,7 @@ workspace_free(struct workspace *w)
 	w->server->nworkspaces--;
 	strv_free(w->send_env);
 	free(w->agent_version);
+	free(w->theme);
 	free(w->tries);
 	free(w->name);
 	free(w->reach);
@@ -637,10 +638,14 @@ workspace_link_message(struct link *link, uint8_t type, uint32_t channel,
 			w->ready = true;
 			sshell_all_told(w);
 			workspace_changed(w);
+			colours_tell(w);
 		}
 		break;
 	case F_JOBS:
 		workspace_jobs(w, data, len);
+		break;
+	case F_THEME:
+		colours_told(w, data, len);
 		break;
 	case F_SHELL:
 		if (!sshell_told(w, channel, data, len))

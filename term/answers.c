@@ -13,11 +13,6 @@
 
 #define CSI(leader, mid, final) ((leader) << 16 | (mid) << 8 | (final))
 
-/* Until a program sets them: light grey on black, as the answer has to be
- * something and dlmux does not ask the user's terminal for it. */
-#define DEFAULT_FG	0xe5e5e5u
-#define DEFAULT_BG	0x000000u
-
 void
 answers_put(struct screen *s, const char *fmt, ...)
 {
@@ -86,6 +81,10 @@ status(struct screen *s, bool dec)
 	case 26:
 		if (dec)
 			answers_put(s, "\033[?27;1;0;0n");
+		break;
+	case 996:
+		if (dec)
+			answers_colour(s, SCREEN_ASK_SCHEME, s->at);
 		break;
 	}
 }
@@ -211,39 +210,49 @@ answers_dcs(struct screen *s)
 		answers_put(s, "\033P0+r\033\\");
 }
 
-static uint32_t
-palette_default(int i)
-{
-	static const uint32_t first[16] = {
-		0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd,
-		0x00cdcd, 0xe5e5e5, 0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00,
-		0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff
-	};
-	static const uint8_t level[6] = { 0, 95, 135, 175, 215, 255 };
-	uint32_t grey;
+/* --- colours ------------------------------------------------------------- */
 
-	if (i < 16)
-		return first[i];
-	if (i < 232) {
-		i -= 16;
-		return (uint32_t)level[i / 36] << 16 |
-		    (uint32_t)level[i / 6 % 6] << 8 | level[i % 6];
+void
+screen_ask_answer(const struct screen_ask *ask, const struct theme *theme,
+    struct buf *b)
+{
+	uint32_t c;
+
+	if (ask->which == SCREEN_ASK_SCHEME) {
+		c = theme_colour(theme, THEME_BACKGROUND);
+		buf_printf(b, "\033[?997;%dn", theme_dark(c) ? 1 : 2);
+		return;
 	}
-	if (i < 256) {
-		grey = 8 + 10 * (i - 232);
-		return grey << 16 | grey << 8 | grey;
-	}
-	return i == 257 ? DEFAULT_BG : DEFAULT_FG;
+	c = theme_colour(theme, ask->which);
+	if (ask->which < THEME_FOREGROUND)
+		buf_printf(b, "\033]4;%d;", ask->which);
+	else
+		buf_printf(b, "\033]%d;",
+		    10 + ask->which - THEME_FOREGROUND);
+	buf_printf(b, "rgb:%02x%02x/%02x%02x/%02x%02x%s", c >> 16, c >> 16,
+	    c >> 8 & 255, c >> 8 & 255, c & 255, c & 255,
+	    ask->bell ? "\a" : "\033\\");
 }
 
 void
-answers_colour(struct screen *s, int which, const char *prefix)
+answers_colour(struct screen *s, int which, uint64_t at)
 {
-	uint32_t c = s->palette_set[which] ? s->palette[which] :
-	    palette_default(which);
+	struct screen_ask ask = { which, s->filter.bell };
+	int i = which == SCREEN_ASK_SCHEME ? THEME_BACKGROUND : which;
+	struct theme own;
+	struct buf b;
 
-	/* The answer ends as the question did. */
-	answers_put(s, "\033]%s;rgb:%02x%02x/%02x%02x/%02x%02x%s", prefix,
-	    c >> 16, c >> 16, c >> 8 & 255, c >> 8 & 255, c & 255, c & 255,
-	    s->filter.bell ? "\a" : "\033\\");
+	if (!s->palette_set[i] && s->cb.colour != NULL) {
+		s->cb.colour(at, &ask, s->cb.arg);
+		return;
+	}
+	if (s->cb.answer == NULL)
+		return;
+	memset(&own, 0, sizeof own);
+	own.known[i] = s->palette_set[i];
+	own.rgb[i] = s->palette[i];
+	buf_init(&b, 64);
+	screen_ask_answer(&ask, &own, &b);
+	s->cb.answer(at, b.data, b.len, s->cb.arg);
+	buf_free(&b);
 }

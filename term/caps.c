@@ -56,7 +56,7 @@ static const char *const cap_names[CAP_COUNT] = {
  */
 #define KNOWN_XTERM	(CAPS_DECSET | CAPS_LINKS | CAPS_DECSCUSR |	\
 			    CAPS_OTHERKEYS | CAPS_TITLE | CAPS_STRIKE |	\
-			    CAPS_CLIPBOARD)
+			    CAPS_CLIPBOARD | CAPS_COLOURS)
 #define KNOWN_MODERN	(KNOWN_XTERM | CAPS_RGB | CAPS_ULSTYLE |	\
 			    CAPS_ULCOLOUR | CAPS_SYNC)
 static const struct {
@@ -77,11 +77,12 @@ static const struct {
 				    CAPS_ULCOLOUR | CAPS_OVERLINE },
 	{ "xterm",		KNOWN_XTERM },
 	{ "konsole",		KNOWN_XTERM | CAPS_RGB },
-	{ "rxvt-unicode",	CAPS_DECSET | CAPS_DECSCUSR | CAPS_TITLE },
+	{ "rxvt-unicode",	CAPS_DECSET | CAPS_DECSCUSR | CAPS_TITLE |
+				    CAPS_COLOURS },
 	{ "rxvt",		CAPS_DECSET | CAPS_TITLE },
 	{ "st-",		CAPS_DECSET | CAPS_RGB | CAPS_DECSCUSR |
-				    CAPS_TITLE | CAPS_STRIKE },
-	{ "screen",		CAPS_DECSET },
+				    CAPS_TITLE | CAPS_STRIKE | CAPS_COLOURS },
+	{ "screen",		CAPS_DECSET | CAPS_COLOURS },
 	{ "linux",		CAPS_DECSET },
 	{ "vt2",		CAPS_DECSET },
 	{ "vt3",		CAPS_DECSET },

@@ -59,7 +59,8 @@ enum caps_flag {
 	CAPS_CLIPBOARD	= 1 << 12,	/* OSC 52 */
 	CAPS_STRIKE	= 1 << 13,
 	CAPS_OVERLINE	= 1 << 14,
-	CAPS_DECSET	= 1 << 15	/* ignores private modes it lacks */
+	CAPS_DECSET	= 1 << 15,	/* ignores private modes it lacks */
+	CAPS_COLOURS	= 1 << 16	/* can be asked for its colours */
 };
 
 /* An empty one, and the loader's setters. A string that is too long or holds

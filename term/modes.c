@@ -162,11 +162,17 @@ shape_to(struct outer *o, uint8_t shape)
 void
 outer_modes(struct outer *o, const struct screen_modes *m)
 {
-	uint32_t mask = modes_possible(o->caps);
+	uint32_t mask = modes_possible(o->caps), mine;
 
 	/* The shape first: it sets a blink of its own. */
 	shape_to(o, m->cursor_shape > 6 ? 0 : m->cursor_shape);
-	emit_flags(o, (m->flags & mask) | (o->modes & ~mask));
+	emit_flags(o, ((m->flags | o->follow) & mask) | (o->modes & ~mask));
+	mine = o->follow & mask & ~m->flags;
+	o->modes &= ~(VIEW_MY_THEME | VIEW_MY_FOCUS);
+	if ((mine & MODE_THEME) != 0)
+		o->modes |= VIEW_MY_THEME;
+	if ((mine & MODE_FOCUS) != 0)
+		o->modes |= VIEW_MY_FOCUS;
 	kitty_to(o, m->kitty_flags & 31);
 	other_to(o, m->modify_other > 2 ? 2 : m->modify_other);
 }

@@ -135,78 +135,32 @@ link_open(struct screen *s, char *args)
 
 /* --- colours ----------------------------------------------------------- */
 
-static int
-hex_digits(const char **p, uint32_t *value)
+/* Several may be asked for in one string, and each question has an offset of
+ * its own: that of the byte behind it, but the last one's is the string's. */
+static uint64_t
+asked_at(const struct screen *s, const char *end)
 {
-	int n = 0;
+	const struct buf *b = &s->filter.str;
+	const char *last = (const char *)b->data + b->len - 1;
 
-	for (*value = 0; n < 4; n++, (*p)++) {
-		if (**p >= '0' && **p <= '9')
-			*value = *value << 4 | (**p - '0');
-		else if ((**p | 32) >= 'a' && (**p | 32) <= 'f')
-			*value = *value << 4 | ((**p | 32) - 'a' + 10);
-		else
-			break;
-	}
-	return n;
+	if (end == last)
+		return s->at;
+	return s->at - (s->filter.bell ? 1 : 2) - (uint64_t)(last - end);
 }
 
-/* rgb:R/G/B with 1 to 4 digits each, or #RGB, #RRGGBB, ... Names are not
- * known: the terminal's table of them is its own. */
-static bool
-colour_parse(const char *spec, uint32_t *rgb)
-{
-	uint32_t v, all = 0;
-	char part[5];
-	size_t len, each;
-	int i, n;
-
-	if (strncmp(spec, "rgb:", 4) == 0) {
-		spec += 4;
-		for (i = 0; i < 3; i++) {
-			const char *p = spec;
-
-			if ((n = hex_digits(&p, &v)) == 0 ||
-			    *p != (i < 2 ? '/' : '\0'))
-				return false;
-			spec = p + 1;
-			v = v * 255 / ((1u << 4 * n) - 1);
-			all = all << 8 | v;
-		}
-		*rgb = all;
-		return true;
-	}
-	if (*spec++ != '#' || (len = strlen(spec)) % 3 != 0 || len == 0 ||
-	    len > 12)
-		return false;
-	each = len / 3;
-	for (i = 0; i < 3; i++, spec += each) {
-		const char *p = part;
-
-		memcpy(part, spec, each);
-		part[each] = '\0';
-		if (hex_digits(&p, &v) != (int)each)
-			return false;
-		/* Here missing digits are zeros at the right end. */
-		v = each == 1 ? v << 4 : v >> 4 * (each - 2);
-		all = all << 8 | v;
-	}
-	*rgb = all;
-	return true;
-}
-
+/* spec ends at its NUL. */
 static void
-colour_set(struct screen *s, int which, const char *spec, const char *prefix)
+colour_set(struct screen *s, int which, const char *spec)
 {
 	uint32_t rgb;
 
 	if (which < 0 || which >= PALETTE_SIZE)
 		return;
 	if (strcmp(spec, "?") == 0) {
-		answers_colour(s, which, prefix);
+		answers_colour(s, which, asked_at(s, spec + 1));
 		return;
 	}
-	if (!colour_parse(spec, &rgb))
+	if (!theme_parse(spec, &rgb))
 		return;
 	s->palette[which] = rgb;
 	s->palette_set[which] = 1;
@@ -241,43 +195,30 @@ number(char **p)
 static void
 palette(struct screen *s, char *p)
 {
-	char prefix[16], *spec;
+	char *spec;
 	int which;
 
-	while (*p != '\0') {
+	while (p != NULL && *p != '\0') {
 		if ((which = number(&p)) < 0)
 			return;
 		spec = p;
 		if ((p = strchr(p, ';')) != NULL)
 			*p++ = '\0';
-		memcpy(prefix, "4;", 3);
-		if (which < 256) {
-			prefix[2] = '0' + which / 100;
-			prefix[3] = '0' + which / 10 % 10;
-			prefix[4] = '0' + which % 10;
-			prefix[5] = '\0';
-			/* Without leading zeros. */
-			while (prefix[2] == '0' && prefix[3] != '\0')
-				memmove(prefix + 2, prefix + 3,
-				    strlen(prefix + 2));
-			colour_set(s, which, spec, prefix);
-		}
-		if (p == NULL)
-			return;
+		if (which < 256)
+			colour_set(s, which, spec);
 	}
 }
 
 static void
 dynamic(struct screen *s, int which, char *p)
 {
-	char prefix[3] = "1x", *spec;
+	char *spec;
 
 	for (; p != NULL && which <= 12; which++) {
 		spec = p;
 		if ((p = strchr(p, ';')) != NULL)
 			*p++ = '\0';
-		prefix[1] = '0' + which - 10;
-		colour_set(s, which - 10 + 256, spec, prefix);
+		colour_set(s, which - 10 + THEME_FOREGROUND, spec);
 	}
 }
 
@@ -414,7 +355,7 @@ osc_end(struct screen *s)
 	case 110:
 	case 111:
 	case 112:
-		colour_unset(s, op - 110 + 256);
+		colour_unset(s, op - 110 + THEME_FOREGROUND);
 		break;
 	case 133:
 		prompt(s, p);

@@ -23,6 +23,7 @@ struct outer {
 	bool		 pen_known;
 	uint32_t	 link;		/* as the owner numbers them; 0 none */
 	uint32_t	 modes;		/* MODE_* and VIEW_* that are on */
+	uint32_t	 follow;	/* MODE_* that are on for us */
 	uint8_t		 shape;		/* of the cursor; 255 unknown */
 	uint8_t		 kitty;		/* flags; 255 unknown */
 	uint8_t		 other;		/* modifyOtherKeys; 255 unknown */

@@ -10,13 +10,14 @@
 
 #include "grid-private.h"
 #include "screen.h"
+#include "theme.h"
 #include "vt.h"
 
 #ifndef DLMUX_VERSION
 #define DLMUX_VERSION "0.0.0"
 #endif
 
-#define PALETTE_SIZE	259
+#define PALETTE_SIZE	THEME_COLOURS
 
 enum filter_state {
 	FILTER_GROUND,
@@ -186,7 +187,8 @@ void	answers_put(struct screen *, const char *, ...)
 	    __attribute__((format(printf, 2, 3)));
 bool	answers_csi(struct screen *, uint8_t final);	/* was it a question? */
 void	answers_dcs(struct screen *);			/* DECRQSS and others */
-void	answers_colour(struct screen *, int which, const char *prefix);
+/* The question's last byte is the one before offset. */
+void	answers_colour(struct screen *, int which, uint64_t offset);
 
 /* screen.c */
 void	screen_soft_reset(struct screen *);

@@ -46,10 +46,22 @@ struct screen_modes {
 	uint8_t		modify_other;	/* xterm modifyOtherKeys level, 0..2 */
 };
 
+/* A question about a colour that is the terminal's own: no program has set it.
+ * Its answer ends as it did. */
+#define SCREEN_ASK_SCHEME	(-1)	/* CSI ? 996 n: dark or light? */
+struct screen_ask {
+	int	which;		/* as for screen_palette(), or SCHEME */
+	bool	bell;		/* not ST */
+};
+struct theme;
+
 struct screen_cb {
 	/* The answer to a question whose last byte is the one before offset
 	 * (that is: offset bytes of the stream include the question). */
 	void	(*answer)(uint64_t offset, const void *, size_t, void *);
+	/* ... one that screen_ask_answer() gives the words for, now or later.
+	 * NULL: it is answered at once, with colours that are usual. */
+	void	(*colour)(uint64_t offset, const struct screen_ask *, void *);
 	void	(*bell)(void *);
 	/* OSC 52 write: which selections ("c", "p", ...), base64 data. */
 	void	(*clipboard)(const char *sel, const char *b64, size_t, void *);
@@ -110,6 +122,10 @@ const char *screen_cwd(const struct screen *);		/* OSC 7, "" if none */
 /* A palette or dynamic colour that a program set: 0..255, or 256 foreground,
  * 257 background, 258 cursor. False if it is the terminal's own. */
 bool	 screen_palette(const struct screen *, int, uint32_t *rgb);
+/* Appends the answer to a question about a colour; NULL, or one that the theme
+ * does not know: a usual one. */
+void	 screen_ask_answer(const struct screen_ask *, const struct theme *,
+	    struct buf *);
 
 /*
  * Marks, for "what came after this point": screen_mark() starts a new

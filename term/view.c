@@ -217,6 +217,15 @@ view_clipboard(struct view *v, const char *sel, const char *b64, size_t len)
 	v->dirty = true;
 }
 
+void
+view_follow(struct view *v, uint32_t mode)
+{
+	if (v->outer.follow == mode)
+		return;
+	v->outer.follow = mode;
+	v->dirty = true;
+}
+
 /* The block of help: its corner and size, cut to the terminal. */
 static void
 overlay_place(const struct view *v, int *top, int *left, int *rows, int *cols)

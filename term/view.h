@@ -18,6 +18,8 @@ struct view;
 #define VIEW_KITTY	(1u << 25)	/* kitty flags were pushed */
 #define VIEW_OTHER	(1u << 26)	/* modifyOtherKeys was set */
 #define VIEW_TITLED	(1u << 27)	/* title was set */
+#define VIEW_MY_THEME	(1u << 28)	/* MODE_THEME is on for view_follow() */
+#define VIEW_MY_FOCUS	(1u << 29)	/* MODE_FOCUS likewise */
 
 struct view_frame {
 	uint64_t	lines;		/* screen_lines() shown up to here */
@@ -40,6 +42,11 @@ void	 view_overlay(struct view *, const char *const *lines);
 /* Passing things along to this client's terminal with the next frame. */
 void	 view_bell(struct view *);
 void	 view_clipboard(struct view *, const char *sel, const char *b64, size_t);
+
+/* Lets the terminal report when its colours may have changed: MODE_THEME,
+ * MODE_FOCUS or 0. Its reports are no keys unless the program has set the mode
+ * as well: see VIEW_MY_*. */
+void	 view_follow(struct view *, uint32_t mode);
 
 /* Appends the bytes that turn what the terminal shows into the screen. Zero
  * bytes if nothing changed. Lines that went into history are really scrolled

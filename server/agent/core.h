@@ -80,6 +80,8 @@ struct agent {
 	struct op_list	 ops;
 	struct op_bucket op_hash[OP_BUCKETS];
 	size_t		 nops;
+	uint8_t		*theme;		/* a user's terminal's, as told */
+	size_t		 theme_len;
 	uint8_t		(*tombs)[MSG_ID];	/* OP_TOMBS, a ring */
 	size_t		 ntombs;
 

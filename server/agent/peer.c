@@ -413,6 +413,37 @@ out:
 	msg_hello_free(&m);
 }
 
+/* The colours of the terminal that a user last typed at: for a keeper, for the
+ * next server. What the bytes mean is theirs to know. */
+static void
+peer_send_theme(struct peer *p)
+{
+	if (p->agent->theme_len > 0 && !p->leaving)
+		conn_send(p->conn, CONN_CONTROL, F_THEME, 0, p->agent->theme,
+		    p->agent->theme_len);
+}
+
+static void
+peer_theme(struct peer *from, const uint8_t *data, size_t len)
+{
+	struct agent *a = from->agent;
+	struct peer *p;
+	uint8_t *copy;
+
+	if (len == 0 || (len == a->theme_len &&
+	    memcmp(data, a->theme, len) == 0))
+		return;
+	if ((copy = malloc(len)) == NULL)
+		return;
+	memcpy(copy, data, len);
+	free(a->theme);
+	a->theme = copy;
+	a->theme_len = len;
+	TAILQ_FOREACH(p, &a->peers, entry)
+		if (p != from)
+			peer_send_theme(p);
+}
+
 static void
 peer_send_hello(struct peer *p)
 {
@@ -441,6 +472,7 @@ peer_send_hello(struct peer *p)
 	buf_init(&b, FRAME_PAYLOAD_MAX);
 	msg_hello_put(&b, &m);
 	peer_send(p, CONN_CONTROL, F_HELLO, 0, &b);
+	peer_send_theme(p);
 	TAILQ_FOREACH(sh, &p->agent->shells, entry) {
 		if (sh->state == SHELL_STARTING ||
 		    (p->keeper && keeper_shuns(sh)))
@@ -538,6 +570,9 @@ peer_message(struct conn *c, uint8_t type, uint32_t channel,
 		break;
 	case F_JOBS:
 		peer_jobs(p);
+		break;
+	case F_THEME:
+		peer_theme(p, data, len);
 		break;
 	case F_REFRESH:
 		envprobe_refresh(p->agent);
@@ -646,6 +681,9 @@ peer_bye(struct peer *p, const char *why)
 void
 peer_clear(struct agent *a)
 {
+	free(a->theme);
+	a->theme = NULL;
+	a->theme_len = 0;
 	while (!TAILQ_EMPTY(&a->peers))
 		peer_free(TAILQ_FIRST(&a->peers));
 }

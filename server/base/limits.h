@@ -133,6 +133,15 @@
 /* A capture's text: all of a screen with its history, colours included. */
 #define CAPTURE_MAX_BYTES	(16u << 20)
 #define KEYS_MAX		4096u
+/* A program that asks for colours waits so long for the user's terminal; it
+ * may be at the end of a slow line, but programs wait a second or two. */
+#define COLOUR_WAIT_MS		500
+/* Answers that wait behind such a question: then it waits no more. */
+#define ANSWERS_WAIT_MAX	1024u
+/* Answers told when a link was lost may not have arrived: the last few are told
+ * again, but not to a program that has given up long ago. */
+#define ANSWERS_AGAIN_MAX	32u
+#define ANSWERS_AGAIN_MS	3000
 /* The state file: every workspace with every shell, in short strings. */
 #define STATE_FILE_MAX		(16u << 20)
 #define STATE_STRING_MAX	4096u
@@ -246,6 +255,8 @@
 #define MSG_STRINGS_MAX		4096u
 /* The capabilities of a client's terminal: terminfo itself stops at 32 KiB. */
 #define WIRE_CAPS_MAX		(64u << 10)
+/* The colours of a client's terminal: 259 of them, 5 bytes each. */
+#define WIRE_THEME_MAX		2048u
 /* getent may ask a directory server that is away. */
 #define GETENT_MS		2000
 

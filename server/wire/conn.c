@@ -575,7 +575,8 @@ conn_send(struct conn *c, enum conn_class class, uint8_t type,
 	do {
 		h.len = len < FRAME_PAYLOAD_MAX ? (uint32_t)len :
 		    FRAME_PAYLOAD_MAX;
-		h.flags = h.len < len ? FRAME_MORE : 0;
+		h.flags = (h.len < len ? FRAME_MORE : 0) |
+		    (frame_ignorable(type) ? FRAME_IGNORABLE : 0);
 		if (conn_chunk(c, class, &h, p) == -1) {
 			conn_die(c, "out of memory");
 			return;

@@ -56,6 +56,7 @@ static const struct frame_kind table[] = {
 	{ F_KILL,	"KILL",		SA,	WIRE_SMALL_MAX },
 	{ F_DISMISS,	"DISMISS",	SA,	0 },
 	{ F_JOBS,	"JOBS",		SA | A,	4 },
+	{ F_THEME,	"THEME",	SA | A,	WIRE_THEME_MAX },
 
 	{ F_USE,	"USE",		C,	FRAME_OPEN_MAX },
 	{ F_LINK,	"LINK",		SC,	2 * WIRE_WORDS_MAX },
@@ -70,6 +71,8 @@ static const struct frame_kind table[] = {
 	{ F_PROMPT,	"PROMPT",	SC,	WIRE_WORDS_MAX },
 	{ F_REPLY,	"REPLY",	C | SC,	WIRE_WORDS_MAX },
 	{ F_ASK,	"ASK",		C,	WIRE_WORDS_MAX },
+	{ F_COLOURS,	"COLOURS",	C,	WIRE_THEME_MAX + 1 },
+	{ F_ENQUIRE,	"ENQUIRE",	SC,	1 },
 	{ F_WAIT,	"WAIT",		C,	WIRE_WORDS_MAX },
 	{ F_WAITED,	"WAITED",	SC,	WIRE_WORDS_MAX },
 	{ F_CAPTURE,	"CAPTURE",	C,	WIRE_WORDS_MAX },
@@ -105,6 +108,12 @@ frame_kind(uint8_t type)
 		for (i = 0; i < TABLE_LEN; i++)
 			index[table[i].type] = (uint8_t)(i + 1);
 	return index[type] != 0 ? &table[index[type] - 1] : NULL;
+}
+
+bool
+frame_ignorable(uint8_t type)
+{
+	return type == F_THEME || type == F_COLOURS || type == F_ENQUIRE;
 }
 
 static void

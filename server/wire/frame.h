@@ -62,6 +62,7 @@ enum frame_type {
 	F_KILL		= 0x3c,
 	F_DISMISS	= 0x3d,
 	F_JOBS		= 0x3e,
+	F_THEME		= 0x3f,
 	/* client <-> server */
 	F_USE		= 0x50,
 	F_LINK		= 0x51,
@@ -76,6 +77,8 @@ enum frame_type {
 	F_PROMPT	= 0x5a,
 	F_REPLY		= 0x5b,
 	F_ASK		= 0x5c,
+	F_COLOURS	= 0x5d,
+	F_ENQUIRE	= 0x5e,
 	F_WAIT		= 0x60,
 	F_WAITED	= 0x61,
 	F_CAPTURE	= 0x62,
@@ -110,6 +113,9 @@ struct frame_kind {
 /* NULL for a number that is no type. */
 const struct frame_kind *frame_kind(uint8_t type);
 const struct frame_kind *frame_kinds(size_t *n);	/* the table */
+
+/* Is it sent as one that an older peer may skip? */
+bool	 frame_ignorable(uint8_t type);
 
 struct frame_head {
 	uint32_t	len;

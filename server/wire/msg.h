@@ -188,6 +188,14 @@ struct msg_waited {		/* F_WAITED */
 	char	*text;
 };
 
+/* F_COLOURS: flags, and with DONE the colours as term/theme.h writes them. */
+#define COLOURS_ASKING	0x01	/* what was told is void, more is to come */
+#define COLOURS_DONE	0x02	/* all that the terminal has told */
+#define COLOURS_REPORTS	0x04	/* it reports a change by itself */
+/* F_ENQUIRE: which are wanted. */
+#define ENQUIRE_BASE	0x01	/* 0..15, foreground, background, cursor */
+#define ENQUIRE_REST	0x02	/* 16..255 */
+
 #define CAPTURE_ESCAPES	0x01
 #define CAPTURE_RAW	0x02	/* of one in quarantine: its output as it came */
 struct msg_capture {		/* F_CAPTURE */

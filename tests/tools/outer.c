@@ -14,6 +14,7 @@
  *   exit MS             until the command ended
  *   dump                rows, cursor, modes, title, scrollback, exit status
  *   cells               the same with each row's attributes spelled out
+ *   mute                answers no questions any more; the test may, by type
  *   resize ROWS COLS    kill SIGNO    stop / go (reading)    termios
  */
 #include <sys/ioctl.h>
@@ -43,7 +44,7 @@ static VTermScreen	*screen;
 static int		 rows, cols, master = -1, rawlog = -1;
 static pid_t		 child;
 static int		 status = -1;		/* wait status, -1 runs */
-static bool		 reading = true;
+static bool		 reading = true, mute;
 static long long	 last_output;
 
 static VTermPos		 cursor;
@@ -208,7 +209,8 @@ answer_program(void)
 	size_t	 n;
 
 	while ((n = vterm_output_read(vt, buf, sizeof buf)) > 0)
-		(void)!write(master, buf, n);
+		if (!mute)
+			(void)!write(master, buf, n);
 }
 
 static void
@@ -437,6 +439,8 @@ obey(char *line)
 		ok = ioctl(master, TIOCSWINSZ, &ws) == 0;
 	} else if (sscanf(line, "kill %d", &a) == 1)
 		ok = kill(child, a) == 0;
+	else if (strcmp(line, "mute") == 0)
+		mute = true;
 	else if (strcmp(line, "stop") == 0)
 		reading = false;
 	else if (strcmp(line, "go") == 0)

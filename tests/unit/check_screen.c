@@ -57,7 +57,12 @@ notify(const char *title, const char *text, void *arg)
 	tell("note %s,%s|", title, text);
 }
 
-static const struct screen_cb cb = { answer, bell, clipboard, notify, NULL };
+static const struct screen_cb cb = {
+	.answer = answer,
+	.bell = bell,
+	.clipboard = clipboard,
+	.notify = notify,
+};
 
 static void
 open_screen(int rows, int cols)
@@ -597,6 +602,8 @@ START_TEST(every_question_has_its_answer)
 	ask("\033]111\a\033]11;?\a", "\033]11;rgb:0000/0000/0000\a|");
 	ask("\033]4;1;?\a", "\033]4;1;rgb:cdcd/0000/0000\a|");
 	ask("\033]4;231;?\a", "\033]4;231;rgb:ffff/ffff/ffff\a|");
+	ask("\033[?996n", "\033[?997;1n|");
+	ask("\033]11;#fff\a\033[?996n\033]111\a", "\033[?997;2n|");
 	ask("\033[?u", "\033[?0u|");
 	ask("\033[>5u\033[?u", "\033[?5u|");
 	ask("\033[1;4:3;31m\033P$qm\033\\", "\033P1$r0;1;4:3;31m\033\\|");
@@ -608,6 +615,66 @@ START_TEST(every_question_has_its_answer)
 	*told = '\0';
 	put("\033[>q");
 	ck_assert_ptr_nonnull(strstr(told, "\033P>|dlmux("));
+}
+END_TEST
+
+static void
+colour_later(uint64_t offset, const struct screen_ask *ask_, void *arg)
+{
+	(void)arg;
+	tell("%d:colour %d%s|", (int)offset, ask_->which,
+	    ask_->bell ? " bell" : "");
+}
+
+/* All of them in one stream, however it is cut: each its answer, in order,
+ * with an offset that is its own and larger than the one before. */
+START_TEST(all_questions_in_one_write_and_byte_by_byte)
+{
+	static const struct screen_cb later = {
+		.answer = answer, .colour = colour_later
+	};
+	static const char all[] = "\033[c\033]11;?\a\033[>c\033[=c\033[5n"
+	    "\033[6n\033[?6n\033]10;?;?;?\033\\\033[?7$p\033[4$p\033P$qm"
+	    "\033\\\033]4;1;?;255;?;7;?\a\033[>q\033[18t\033[19t\033[11t"
+	    "\033[?996n\033[?u\033[?4m\033[x\033P+q544e\033\\\033[?15n"
+	    "\033]12;#123456\a\033]12;?\a\033Z";
+	char once[4096], *p;
+	unsigned long last = 0, at;
+	int cut, n = 0;
+	size_t i;
+
+	for (cut = 0; cut < 2; cut++) {
+		*told = '\0';
+		s = screen_new(24, 80, NULL, &later);
+		if (cut == 0)
+			screen_write(s, all, sizeof all - 1);
+		else
+			for (i = 0; i < sizeof all - 1; i++)
+				screen_write(s, all + i, 1);
+		screen_free(s);
+		if (cut == 0)
+			snprintf(once, sizeof once, "%s", told);
+	}
+	ck_assert_str_eq(once, told);
+	for (p = once; *p != '\0'; p = strchr(p, '|') + 1) {
+		/* Two answers have a '|' in them. */
+		if (strncmp(p, "00000000", 8) == 0 ||
+		    strncmp(p, "dlmux(", 6) == 0)
+			continue;
+		at = strtoul(p, &p, 10);
+		ck_assert_msg(at > last && *p == ':', "%lu after %lu: %s", at,
+		    last, p);
+		last = at;
+		n++;
+	}
+	ck_assert_int_eq(n, 28);
+	ck_assert_ptr_nonnull(strstr(once, ":colour 257 bell|"));
+	ck_assert_ptr_nonnull(strstr(once, ":colour 256|"));
+	ck_assert_ptr_nonnull(strstr(once, ":colour 255 bell|"));
+	ck_assert_ptr_nonnull(strstr(once, ":colour -1|"));
+	ck_assert_ptr_nonnull(strstr(once,
+	    ":\033]12;rgb:1212/3434/5656\a|"));
+	open_screen(24, 80);
 }
 END_TEST
 
@@ -859,6 +926,7 @@ main(void)
 	tcase_add_test(tc,
 	    questions_are_answered_in_order_with_their_offsets);
 	tcase_add_test(tc, every_question_has_its_answer);
+	tcase_add_test(tc, all_questions_in_one_write_and_byte_by_byte);
 	tcase_add_test(tc, titles_and_directories_are_clean_text);
 	tcase_add_test(tc, links_have_their_address_and_id);
 	tcase_add_test(tc, the_user_is_told_of_bells_copies_and_notes);

@@ -484,6 +484,9 @@ class Outer:
         return '\n'.join('| ' + r for r in s.rows) + \
             '\n  cursor %s status %s' % (s.cursor, s.status)
 
+    def mute(self):
+        self.ask('mute')
+
     def resize(self, rows, cols):
         self.ask('resize %d %d' % (rows, cols))
 
