@@ -32,6 +32,7 @@
 #include "../../server/base/place.h"
 #include "../../server/wire/conn.h"
 #include "../../server/wire/msg.h"
+#include "unit.h"
 
 /* Not every test program uses all of it. */
 #define MAYBE __attribute__((unused))
@@ -590,6 +591,39 @@ exec_sh(struct top *t, struct tlink *l, uint32_t channel, const char *script)
 	    (char *)(uintptr_t)script, NULL };
 
 	exec_argv(t, l, channel, argv);
+}
+
+/* A row of a program's table of tests. */
+struct agent_test {
+	const char	 *name;
+	const TTest	**test;
+};
+#define T(name) { #name, &name }
+
+/* main() of a program of such tests: the agent it starts is itself. */
+static inline int
+agent_suite(int argc, char **argv, const char *name,
+    const struct agent_test *tests, size_t n, void (*setup)(void),
+    void (*teardown)(void))
+{
+	Suite *s;
+	TCase *c;
+	size_t i;
+
+	if (argc > 1 && strcmp(argv[1], "agent") == 0)
+		return agent_main(argc - 1, argv + 1);
+	if (argc > 1)
+		return 2;	/* one that starts us as something else */
+	s = suite_create(name);
+	/* A case each, so that CK_RUN_CASE=NAME runs one. */
+	for (i = 0; i < n; i++) {
+		c = tcase_create(tests[i].name);
+		tcase_set_timeout(c, 60);
+		tcase_add_checked_fixture(c, setup, teardown);
+		tcase_add_test(c, *tests[i].test);
+		suite_add_tcase(s, c);
+	}
+	return suite_run(s);
 }
 
 #endif

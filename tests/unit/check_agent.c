@@ -863,12 +863,7 @@ START_TEST(term_and_hup_do_not_end_the_agent)
 }
 END_TEST
 
-#define T(name) { #name, &name }
-
-static const struct {
-	const char *name;
-	const TTest **test;
-} tests[] = {
+static const struct agent_test tests[] = {
 	T(exit_statuses_and_signals_are_the_commands_own),
 	T(what_cannot_run_is_refused_as_a_shell_would),
 	T(streams_are_separate_and_arguments_arrive_as_given),
@@ -905,28 +900,6 @@ static const struct {
 int
 main(int argc, char **argv)
 {
-	Suite *s;
-	TCase *c;
-	SRunner *r;
-	size_t i;
-	int failed;
-
-	if (argc > 1 && strcmp(argv[1], "agent") == 0)
-		return agent_main(argc - 1, argv + 1);
-	if (argc > 1)
-		return 2;	/* one that starts us as something else */
-	s = suite_create("agent");
-	/* A case each, so that CK_RUN_CASE=NAME runs one. */
-	for (i = 0; i < sizeof tests / sizeof *tests; i++) {
-		c = tcase_create(tests[i].name);
-		tcase_set_timeout(c, 60);
-		tcase_add_checked_fixture(c, home_make, home_clean);
-		tcase_add_test(c, *tests[i].test);
-		suite_add_tcase(s, c);
-	}
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return agent_suite(argc, argv, "agent", tests, sizeof tests /
+	    sizeof *tests, home_make, home_clean);
 }

@@ -13,6 +13,7 @@
 #include "../../server/base/limits.h"
 #include "../../server/base/mem.h"
 #include "../../server/blame.h"
+#include "unit.h"
 
 static char dir[] = "/tmp/dlmux-blame.XXXXXX", *path;
 
@@ -119,7 +120,6 @@ START_TEST(a_fault_counts_and_somebodys_signal_does_not)
 }
 END_TEST
 
-#ifdef DLMUX_HOOKS
 START_TEST(who_computes_for_ever_is_stopped)
 {
 	setenv("DLMUX_STUCK_MS", "50", 1);
@@ -128,7 +128,6 @@ START_TEST(who_computes_for_ever_is_stopped)
 	ck_assert_uint_eq(count(7), 1);
 }
 END_TEST
-#endif
 
 START_TEST(forgiven_for_the_next_one_too)
 {
@@ -217,22 +216,15 @@ main(void)
 {
 	Suite *s = suite_create("blame");
 	TCase *t = tcase_create("blame");
-	SRunner *r = srunner_create(s);
-	int failed;
 
 	suite_add_tcase(s, t);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, twice_at_one_place_is_out);
 	tcase_add_test(t, elsewhere_is_another_time);
 	tcase_add_test(t, a_fault_counts_and_somebodys_signal_does_not);
-#ifdef DLMUX_HOOKS
-	tcase_add_test(t, who_computes_for_ever_is_stopped);
-#endif
+	add_hook_test(t, who_computes_for_ever_is_stopped);
 	tcase_add_test(t, forgiven_for_the_next_one_too);
 	tcase_add_test(t, another_version_and_damage_count_for_nothing);
 	tcase_add_test(t, the_newest_of_too_many);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? 0 : 1;
+	return suite_run(s);
 }

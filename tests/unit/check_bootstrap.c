@@ -27,6 +27,7 @@
 #include "../../server/base/limits.h"
 #include "../../server/base/mem.h"
 #include "../../server/link/bootstrap.h"
+#include "unit.h"
 
 #define MARKER	"0123456789abcdef0123456789abcdef"
 
@@ -60,19 +61,6 @@ struct run {
 	char		*hello;		/* behind AGENT */
 	long		 sent;
 };
-
-static void
-sh(const char *fmt, ...)
-{
-	va_list ap;
-	char *cmd;
-
-	va_start(ap, fmt);
-	ck_assert_int_gt(vasprintf(&cmd, fmt, ap), 0);
-	va_end(ap);
-	ck_assert_msg(system(cmd) == 0, "%s", cmd);
-	free(cmd);
-}
 
 /* NAME=DIR/TAIL */
 static void
@@ -838,8 +826,6 @@ main(void)
 	Suite *s = suite_create("bootstrap");
 	TCase *t = tcase_create("text"), *r = tcase_create("run"),
 	    *c = tcase_create("scan");
-	SRunner *sr;
-	int failed;
 
 	signal(SIGPIPE, SIG_IGN);
 	own_mounts = geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
@@ -880,9 +866,5 @@ main(void)
 	suite_add_tcase(s, t);
 	suite_add_tcase(s, r);
 	suite_add_tcase(s, c);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed == 0 ? 0 : 1;
+	return suite_run(s);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../server/base/buf.h"
+#include "unit.h"
 
 START_TEST(what_is_put_is_got)
 {
@@ -186,8 +187,6 @@ main(void)
 {
 	Suite *s = suite_create("buf");
 	TCase *t = tcase_create("buf");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	tcase_add_test(t, what_is_put_is_got);
 	tcase_add_test(t, integers_are_big_endian);
@@ -199,8 +198,5 @@ main(void)
 	tcase_add_test(t, strings_over_the_limit_or_with_a_nul_are_refused);
 	tcase_add_test(t, a_vector_whose_count_cannot_be_true_is_refused);
 	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return suite_run(s);
 }

@@ -10,6 +10,7 @@
 #include "../../server/base/buf.h"
 #include "../../server/base/limits.h"
 #include "../../term/caps.h"
+#include "unit.h"
 
 static void
 expands(const char *string, int a, int b, const char *want)
@@ -206,8 +207,6 @@ main(void)
 {
 	Suite *s = suite_create("caps");
 	TCase *tc = tcase_create("caps");
-	SRunner *sr;
-	int failed;
 
 	tcase_add_test(tc, parameters_are_filled_in);
 	tcase_add_test(tc, damaged_strings_are_harmless);
@@ -217,9 +216,5 @@ main(void)
 	tcase_add_test(tc, common_terminals_load);
 	tcase_add_test(tc, what_a_terminal_is_known_for);
 	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed == 0 ? 0 : 1;
+	return suite_run(s);
 }

@@ -15,6 +15,7 @@
 
 #include "../../server/base/mem.h"
 #include "../../term/screen.h"
+#include "unit.h"
 
 static const char *const own[] = {
 	"plain text\r\nand more\tof it\b\b\r\n",
@@ -312,8 +313,6 @@ main(void)
 {
 	Suite *suite = suite_create("checkpoint");
 	TCase *tc = tcase_create("checkpoint");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, at_every_offset_of_our_own_inputs);
@@ -323,9 +322,5 @@ main(void)
 	tcase_add_test(tc, what_a_terminal_would_obey_is_refused);
 	tcase_add_test(tc, counters_go_on_after_a_restore);
 	suite_add_tcase(suite, tc);
-	sr = srunner_create(suite);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return suite_run(suite);
 }

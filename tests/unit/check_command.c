@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../client/command.h"
+#include "unit.h"
 
 static struct args args;
 static bool help;
@@ -252,8 +253,7 @@ main(void)
 {
 	Suite *s = suite_create("command");
 	TCase *t = tcase_create("command");
-	SRunner *r;
-	int n, failed;
+	int n;
 
 	for (n = 0; command_table[n].name != NULL; n++)
 		;
@@ -268,9 +268,5 @@ main(void)
 	tcase_add_loop_test(t, man_page_has_the_command_and_its_options, 0, n);
 	tcase_add_test(t, man_page_names_no_command_that_is_not);
 	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return suite_run(s);
 }

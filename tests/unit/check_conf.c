@@ -11,21 +11,9 @@
 
 #include "../../server/base/conf.h"
 #include "../../server/base/mem.h"
+#include "unit.h"
 
 static char top[64];
-
-static void
-sh(const char *fmt, ...)
-{
-	va_list ap;
-	char *cmd;
-
-	va_start(ap, fmt);
-	ck_assert_int_gt(vasprintf(&cmd, fmt, ap), 0);
-	va_end(ap);
-	ck_assert_msg(system(cmd) == 0, "%s", cmd);
-	free(cmd);
-}
 
 static void
 setup(void)
@@ -293,8 +281,6 @@ main(void)
 {
 	Suite *s = suite_create("conf");
 	TCase *t = tcase_create("conf");
-	SRunner *sr;
-	int failed;
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, no_file_gives_the_defaults);
@@ -308,9 +294,5 @@ main(void)
 	tcase_add_test(t, a_fifo_or_directory_in_its_place_is_an_error);
 	tcase_add_test(t, the_man_page_covers_every_keyword);
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed == 0 ? 0 : 1;
+	return suite_run(s);
 }

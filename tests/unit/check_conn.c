@@ -16,6 +16,7 @@
 #include "../../server/base/mem.h"
 #include "../../server/wire/conn.h"
 #include "../../server/wire/msg.h"
+#include "unit.h"
 
 #define GOT_MAX 4096
 
@@ -796,8 +797,6 @@ main(void)
 {
 	Suite *s = suite_create("conn");
 	TCase *t = tcase_create("two ends"), *r = tcase_create("one end");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	tcase_set_timeout(t, 30);
 	tcase_set_timeout(r, 30);
@@ -843,8 +842,5 @@ main(void)
 	tcase_add_test(r, a_failed_buffer_ends_the_connection);
 	suite_add_tcase(s, t);
 	suite_add_tcase(s, r);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return suite_run(s);
 }

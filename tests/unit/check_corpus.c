@@ -20,6 +20,7 @@
 #include "../../term/screen.h"
 #include "../../term/view.h"
 #include "../soak/oracle.h"
+#include "unit.h"
 
 /* Cases that matched when this number was last raised. */
 #define FLOOR	378
@@ -477,17 +478,11 @@ main(void)
 {
 	Suite *suite = suite_create("corpus");
 	TCase *tc = tcase_create("corpus");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, screens_agree_where_the_emulators_agree);
 	tcase_add_test(tc, a_terminal_outside_shows_the_same);
 	tcase_add_test(tc, fuzz_packs_are_survived);
 	suite_add_tcase(suite, tc);
-	sr = srunner_create(suite);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../server/wire/frame.h"
+#include "unit.h"
 
 START_TEST(crc32c_has_its_known_values)
 {
@@ -87,8 +88,6 @@ main(void)
 {
 	Suite *s = suite_create("frame");
 	TCase *t = tcase_create("frame");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	tcase_add_test(t, crc32c_has_its_known_values);
 	tcase_add_test(t, a_header_comes_back_as_it_went);
@@ -96,8 +95,5 @@ main(void)
 	tcase_add_test(t, a_payload_over_the_maximum_is_refused);
 	tcase_add_test(t, every_type_stands_once_in_the_table);
 	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return suite_run(s);
 }

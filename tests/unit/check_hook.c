@@ -13,6 +13,7 @@
 #include "../../server/base/fd.h"
 #include "../../server/base/hook.h"
 #include "../../server/base/mem.h"
+#include "unit.h"
 
 #ifdef DLMUX_HOOKS
 START_TEST(a_process_stops_at_the_hook_that_a_test_set)
@@ -61,8 +62,6 @@ main(void)
 {
 	Suite *s = suite_create("hook");
 	TCase *t = tcase_create("hook");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 #ifdef DLMUX_HOOKS
 	tcase_add_test(t, a_process_stops_at_the_hook_that_a_test_set);
@@ -70,8 +69,5 @@ main(void)
 	tcase_add_test(t, hooks_are_nothing_in_a_release);
 #endif
 	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return suite_run(s);
 }

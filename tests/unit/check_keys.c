@@ -9,6 +9,7 @@
 
 #include "../../server/base/buf.h"
 #include "../../term/keys.h"
+#include "unit.h"
 
 static const struct {
 	const char		*name;
@@ -293,8 +294,6 @@ main(void)
 {
 	Suite *s = suite_create("keys");
 	TCase *tc = tcase_create("keys");
-	SRunner *sr;
-	int failed;
 
 	tcase_add_test(tc, a_name_gives_its_bytes);
 	tcase_add_test(tc, the_prefix_is_found_however_it_arrives);
@@ -302,9 +301,5 @@ main(void)
 	tcase_add_test(tc, a_long_sequence_passes_unbroken);
 	tcase_add_test(tc, a_bad_prefix_is_refused_in_words);
 	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed == 0 ? 0 : 1;
+	return suite_run(s);
 }

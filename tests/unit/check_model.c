@@ -41,6 +41,7 @@
 #include "../../server/base/limits.h"
 #include "../../server/base/mem.h"
 #include "../../server/inside.h"
+#include "unit.h"
 
 void	 shell_clear(struct agent *);	/* agent/shell.h and inside.h do not
 					 * go together */
@@ -1450,14 +1451,9 @@ main(void)
 {
 	Suite *s = suite_create("model");
 	TCase *t = tcase_create("model");
-	SRunner *r = srunner_create(s);
-	int failed;
 
 	suite_add_tcase(s, t);
 	tcase_add_test(t, whatever_breaks_everything_happens_once);
 	tcase_set_timeout(t, 600);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? 0 : 1;
+	return suite_run(s);
 }

@@ -9,6 +9,7 @@
 
 #include "../../server/base/limits.h"
 #include "../../server/wire/msg.h"
+#include "unit.h"
 
 /*
  * Puts, gets and puts again: the bytes must be equal; then each prefix and one
@@ -202,8 +203,6 @@ main(void)
 {
 	Suite *s = suite_create("msg");
 	TCase *t = tcase_create("msg");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	tcase_add_test(t,
 	    every_message_makes_the_round_and_is_refused_cut_or_longer);
@@ -213,8 +212,5 @@ main(void)
 	tcase_add_test(t, signals_have_names_both_ways);
 	tcase_add_test(t, every_refusal_has_words);
 	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return suite_run(s);
 }

@@ -351,12 +351,7 @@ START_TEST(a_channel_belongs_to_the_last_who_opened_it)
 }
 END_TEST
 
-#define T(name) { #name, &name }
-
-static const struct {
-	const char *name;
-	const TTest **test;
-} tests[] = {
+static const struct agent_test tests[] = {
 	T(a_command_that_no_client_names_is_hung_up_after_a_minute),
 	T(without_a_server_a_command_runs_on),
 	T(a_result_that_nobody_fetches_is_forgotten_but_never_run_again),
@@ -371,27 +366,6 @@ static const struct {
 int
 main(int argc, char **argv)
 {
-	Suite *s;
-	TCase *c;
-	SRunner *r;
-	size_t i;
-	int failed;
-
-	if (argc > 1 && strcmp(argv[1], "agent") == 0)
-		return agent_main(argc - 1, argv + 1);
-	if (argc > 1)
-		return 2;
-	s = suite_create("op");
-	for (i = 0; i < sizeof tests / sizeof *tests; i++) {
-		c = tcase_create(tests[i].name);
-		tcase_set_timeout(c, 60);
-		tcase_add_checked_fixture(c, agent_in, agent_out);
-		tcase_add_test(c, *tests[i].test);
-		suite_add_tcase(s, c);
-	}
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return agent_suite(argc, argv, "op", tests, sizeof tests /
+	    sizeof *tests, agent_in, agent_out);
 }

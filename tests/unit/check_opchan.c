@@ -15,6 +15,7 @@
 #include "../../server/base/fd.h"
 #include "../../server/base/limits.h"
 #include "../../server/base/mem.h"
+#include "unit.h"
 
 #define FRAMES 64
 
@@ -709,8 +710,6 @@ main(void)
 {
 	Suite *s = suite_create("opchan");
 	TCase *t = tcase_create("opchan");
-	SRunner *r;
-	int failed;
 
 	tcase_add_checked_fixture(t, NULL, teardown);
 	tcase_set_timeout(t, 20);
@@ -735,9 +734,5 @@ main(void)
 	tcase_add_test(t, a_server_that_was_stopped_is_not_started_again);
 	tcase_add_test(t, a_server_that_restarts_is_found_again);
 	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return suite_run(s);
 }

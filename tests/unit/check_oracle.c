@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../soak/oracle.h"
+#include "unit.h"
 
 #define CASES_DIR "tests/soak/cases"
 
@@ -117,17 +118,11 @@ main(void)
 {
 	Suite *suite = suite_create("oracle");
 	TCase *tc = tcase_create("oracle");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, a_case_is_read_as_it_was_written);
 	tcase_add_test(tc, cases_that_once_failed);
 	tcase_add_test(tc, random_cases);
 	suite_add_tcase(suite, tc);
-	sr = srunner_create(suite);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../client/outmodes.h"
+#include "unit.h"
 
 static const struct {
 	const char	*out, *undo;
@@ -64,16 +65,10 @@ main(void)
 {
 	Suite *s = suite_create("outmodes");
 	TCase *t = tcase_create("outmodes");
-	SRunner *r;
-	int failed;
 
 	tcase_add_loop_test(t,
 	    what_was_turned_on_is_turned_off_however_it_is_cut, 0,
 	    (int)(sizeof cases / sizeof cases[0]));
 	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return suite_run(s);
 }

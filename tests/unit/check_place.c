@@ -18,6 +18,7 @@
 #include "../../server/base/log.h"
 #include "../../server/base/mem.h"
 #include "../../server/base/place.h"
+#include "unit.h"
 
 static char top[64];
 
@@ -435,8 +436,6 @@ main(void)
 {
 	Suite *s = suite_create("place");
 	TCase *t = tcase_create("place");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, a_place_is_made_below_home);
@@ -460,8 +459,5 @@ main(void)
 	    the_user_is_known_from_passwd_when_the_environment_says_nothing);
 	tcase_add_test(t, random_bytes_are_not_all_alike_and_hex_is_hex);
 	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return suite_run(s);
 }

@@ -6,6 +6,7 @@
 
 #include "../../server/base/limits.h"
 #include "../../term/replies.h"
+#include "unit.h"
 
 static struct replies *r;
 static struct buf out;
@@ -227,8 +228,6 @@ main(void)
 {
 	Suite *s = suite_create("replies");
 	TCase *t = tcase_create("replies");
-	SRunner *sr = srunner_create(s);
-	int failed;
 
 	tcase_add_checked_fixture(t, begin, end);
 	tcase_add_test(t, answers_are_no_keys_and_are_read);
@@ -241,8 +240,5 @@ main(void)
 	tcase_add_test(t, escape_is_held_no_longer_than_told);
 	tcase_add_test(t, a_theme_survives_the_wire);
 	suite_add_tcase(s, t);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return suite_run(s);
 }

@@ -16,6 +16,7 @@
 #include "../../server/base/clock.h"
 #include "../../server/base/limits.h"
 #include "../../server/base/mem.h"
+#include "unit.h"
 
 #define S(x) ((char *)(uintptr_t)(x))
 
@@ -365,8 +366,6 @@ main(void)
 {
 	Suite *s = suite_create("ring");
 	TCase *c = tcase_create("ring");
-	SRunner *r;
-	int failed;
 
 	tcase_add_test(c, a_ring_begins_with_its_size_at_offset_zero);
 	tcase_add_test(c, a_ring_holds_what_was_not_dropped);
@@ -382,9 +381,5 @@ main(void)
 	tcase_add_test(c, what_is_no_hand_off_is_refused_at_once);
 	tcase_add_test(c, a_snapshot_is_found_between_its_markers);
 	suite_add_tcase(s, c);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return suite_run(s);
 }

@@ -11,6 +11,7 @@
 
 #include "../../server/base/mem.h"
 #include "../../term/screen.h"
+#include "unit.h"
 
 static struct screen *s;
 static char told[4096];		/* what the callbacks were told, in order */
@@ -894,8 +895,6 @@ main(void)
 {
 	Suite *suite = suite_create("screen");
 	TCase *tc = tcase_create("screen");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, NULL, teardown);
@@ -938,9 +937,5 @@ main(void)
 	tcase_add_test(tc, row_text_maps_bytes_to_columns);
 	tcase_add_test(tc, cuts_between_writes_change_nothing);
 	suite_add_tcase(suite, tc);
-	sr = srunner_create(suite);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return suite_run(suite);
 }

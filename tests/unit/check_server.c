@@ -30,6 +30,7 @@
 #include "../../server/wire/conn.h"
 #include "../../server/wire/msg.h"
 #include "../../term/caps.h"
+#include "unit.h"
 
 #define WAIT_MS 5000
 
@@ -2130,8 +2131,6 @@ main(void)
 {
 	Suite *s = suite_create("server");
 	TCase *t = tcase_create("running"), *u = tcase_create("starting");
-	SRunner *r;
-	int failed;
 
 	tcase_add_checked_fixture(t, setup_running, teardown);
 	tcase_set_timeout(t, 30);
@@ -2188,9 +2187,5 @@ main(void)
 	tcase_add_test(u, a_damaged_state_file_is_set_aside);
 	tcase_add_test(u, without_descriptors_it_waits_and_serves_who_is_there);
 	suite_add_tcase(s, u);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return suite_run(s);
 }

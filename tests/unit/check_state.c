@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../../server/state.h"
+#include "unit.h"
 
 static char dir[] = "/tmp/dlmux-state.XXXXXX";
 static char path[64];
@@ -220,8 +221,6 @@ main(void)
 {
 	Suite *s = suite_create("state");
 	TCase *t = tcase_create("state");
-	SRunner *r;
-	int failed;
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, what_is_written_is_read);
@@ -232,9 +231,5 @@ main(void)
 	tcase_add_test(t, a_write_that_fails_leaves_the_old_file);
 	tcase_add_test(t, a_long_string_is_cut_not_refused);
 	suite_add_tcase(s, t);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return suite_run(s);
 }

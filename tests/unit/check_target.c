@@ -14,22 +14,10 @@
 #include "../../server/link/sshconf.h"
 #include "../../server/link/target.h"
 #include "../../server/wire/msg.h"
+#include "unit.h"
 
 static char top[64], *home_env;
 static char *env[8];
-
-static void
-sh(const char *fmt, ...)
-{
-	va_list ap;
-	char *cmd;
-
-	va_start(ap, fmt);
-	ck_assert_int_gt(vasprintf(&cmd, fmt, ap), 0);
-	va_end(ap);
-	ck_assert_msg(system(cmd) == 0, "%s", cmd);
-	free(cmd);
-}
 
 static void
 setup(void)
@@ -520,8 +508,6 @@ main(void)
 {
 	Suite *s = suite_create("target");
 	TCase *t = tcase_create("target");
-	SRunner *sr;
-	int failed;
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, names_are_taken_apart_by_the_table, 0,
@@ -539,9 +525,5 @@ main(void)
 	tcase_add_test(t, command_gets_the_one_liner_as_one_word);
 	tcase_add_test(t, local_has_no_command);
 	suite_add_tcase(s, t);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed == 0 ? 0 : 1;
+	return suite_run(s);
 }

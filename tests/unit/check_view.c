@@ -18,6 +18,7 @@
 #include "../../term/outer.h"
 #include "../../term/screen.h"
 #include "../../term/view.h"
+#include "unit.h"
 
 #define LINES_MAX 20000
 
@@ -1065,8 +1066,6 @@ main(void)
 {
 	Suite *s = suite_create("view");
 	TCase *tc = tcase_create("view");
-	SRunner *sr;
-	int failed;
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, the_first_frame_shows_the_screen);
@@ -1095,9 +1094,5 @@ main(void)
 	tcase_add_test(tc, random_streams_smaller_terminal);
 	tcase_add_test(tc, random_streams_larger_terminal);
 	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed == 0 ? 0 : 1;
+	return suite_run(s);
 }
