@@ -309,6 +309,9 @@ compare_modes(struct outside *t, const struct screen *s,
 	for (i = 0; i < sizeof modes / sizeof modes[0]; i++) {
 		on = (m->flags & modes[i].bit) != 0 && (i == 0 ||
 		    caps_flag(caps, CAPS_DECSET));
+		/* Who was asked for its colours tells when they change. */
+		if (modes[i].bit == MODE_FOCUS && outside_asked(t) && !on)
+			continue;
 		if (outside_mode(t, modes[i].number) != on) {
 			buf_printf(why, "mode %d: terminal %d, screen %d",
 			    modes[i].number, !on, on);

@@ -45,7 +45,8 @@ struct outside {
 	uint8_t		 leader, mid;
 	struct param	 param[PARAMS_MAX];
 	int		 nparams;
-	struct buf	 str, raw;
+	struct buf	 str, raw, answers;
+	bool		 asked;
 	int		 need;		/* of UTF-8 */
 
 	int		 modes[MODES_MAX], nmodes;
@@ -201,6 +202,7 @@ outside_new(int rows, int cols)
 		buf_init(&o->run[i], STRING_MAX);
 	}
 	buf_init(&o->str, STRING_MAX);
+	buf_init(&o->answers, STRING_MAX);
 	buf_init(&o->raw, STRING_MAX);
 	o->title = xstrdup("own");
 	o->extras = xcalloc(EXTRAS_MAX, sizeof *o->extras);
@@ -227,6 +229,7 @@ outside_free(struct outside *o)
 	while (o->ntitles > 0)
 		free(o->titles[--o->ntitles]);
 	free(o->title);
+	buf_free(&o->answers);
 	buf_free(&o->str);
 	buf_free(&o->raw);
 	free(o->extras);
@@ -474,6 +477,10 @@ csi(struct outside *o, uint8_t final)
 		title_stack(o);
 	else if (o->leader == '?' && (final == 'h' || final == 'l'))
 		private_mode(o, final == 'h');
+	else if (plain && final == 'c' && o->nparams == 0)
+		buf_puts(&o->answers, "\033[?62;22c");
+	else if (o->leader == '?' && o->mid == '$' && final == 'p')
+		buf_printf(&o->answers, "\033[?%d;0$y", o->param[0].n);
 	else if (final == 'u' && o->leader != 0)
 		kitty(o);
 	else if (final == 'm' && o->leader == '>')
@@ -510,6 +517,22 @@ link_of(struct outside *o, const char *s)
 	return o->links[o->nlinks++] = xstrdup(s);
 }
 
+/* 10;? and its kin, 4;N;? */
+static bool
+colour_question(struct outside *o, const char *s)
+{
+	size_t n = strspn(s, "0123456789;");
+	int v = atoi(s);
+
+	if (strcmp(s + n, "?") != 0 || n == 0 || (v != 4 && v != 10 &&
+	    v != 11 && v != 12))
+		return false;
+	buf_printf(&o->answers, "\033]%.*srgb:%02x/22/33\a", (int)n, s,
+	    v == 10 ? 0xee : 0x11);
+	o->asked = true;
+	return true;
+}
+
 static void
 osc(struct outside *o)
 {
@@ -532,7 +555,7 @@ osc(struct outside *o)
 	} else if (strncmp(s, "52;", 3) == 0) {
 		if (strchr(s, '?') != NULL)
 			complain(o, "a question", s, strlen(s));
-	} else
+	} else if (!colour_question(o, s))
 		complain(o, "an OSC", s, strlen(s));
 	buf_reset(&o->str);
 }
@@ -869,6 +892,19 @@ bool
 outside_whole(const struct outside *o)
 {
 	return o->state == GROUND && o->need == 0;
+}
+
+void
+outside_answers(struct outside *o, struct buf *b)
+{
+	buf_put(b, o->answers.data, o->answers.len);
+	buf_reset(&o->answers);
+}
+
+bool
+outside_asked(const struct outside *o)
+{
+	return o->asked;
 }
 
 const char *

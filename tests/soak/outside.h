@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../server/base/buf.h"
+
 struct outside;
 
 /* What libvterm cannot show of a cell. */
@@ -57,6 +59,11 @@ unsigned long outside_bells(const struct outside *);
 /* Everything as a program finds it that was started by a shell: the modes
  * named here, no pen, no link. NULL, or what is left on. */
 const char *outside_left_on(struct outside *);
+/* It answers questions about its colours, as a dark terminal does that does not
+ * report changes: what it has to say since the last call, appended. */
+void	 outside_answers(struct outside *, struct buf *);
+/* Was it asked? Then the focus is its owner's business too. */
+bool	 outside_asked(const struct outside *);
 /* No sequence or character is half written. */
 bool	 outside_whole(const struct outside *);
 /* NULL, or the first thing that should not have been written. */

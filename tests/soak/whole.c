@@ -182,11 +182,16 @@ static void
 take(struct client *c)
 {
 	char data[65536];
+	struct buf said;
 	ssize_t n;
 
 	n = read(c->fd, data, sizeof data);
 	if (n > 0) {
 		outside_write(c->t, data, (size_t)n);
+		buf_init(&said, 1 << 20);
+		outside_answers(c->t, &said);
+		(void)!write(c->fd, said.data, said.len);
+		buf_free(&said);
 		if (c->raw >= 0)
 			(void)!write(c->raw, data, (size_t)n);
 		c->bytes += (unsigned long)n;
