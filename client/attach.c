@@ -323,6 +323,11 @@ attached_message(struct connect *c, uint8_t type, uint32_t channel,
 			prompter_ask(a->prompter, channel, p, n);
 		return;
 	}
+	if (type == F_PROGRESS) {
+		if (!a->shown)
+			progress_sent(a->progress, p, n);
+		return;
+	}
 	if (channel != a->channel) {
 		for (t = a->typing; t != NULL; t = t->next)
 			if (opchan_message(t->op, type, channel, p, n))

@@ -104,6 +104,7 @@ int	 cmd_list(struct args *);
 int	 cmd_kill(struct args *);
 int	 cmd_connect(struct args *);
 int	 cmd_disconnect(struct args *);
+int	 cmd_trace(struct args *);
 int	 cmd_server(struct args *);
 int	 cmd_help(struct args *);
 int	 cmd_version(struct args *);

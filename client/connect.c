@@ -122,7 +122,8 @@ connect_say_hello(struct connect *c)
 	struct msg_hello h;
 	struct utsname u;
 	struct buf b;
-	char *none[] = { NULL }, machine[160];
+	char *features[] = { (char *)(uintptr_t)"progress", NULL };
+	char machine[160];
 
 	memset(&h, 0, sizeof h);
 	h.proto_min = PROTO_MIN;
@@ -137,7 +138,7 @@ connect_say_hello(struct connect *c)
 	(void)snprintf(machine, sizeof machine, "%s %s", u.sysname, u.machine);
 	h.host = u.nodename;
 	h.machine = machine;
-	h.features = none;
+	h.features = features;
 	buf_init(&b, 65536);
 	msg_hello_put(&b, &h);
 	conn_send_buf(c->conn, CONN_CONTROL, F_HELLO, 0, &b);
@@ -174,12 +175,17 @@ connect_take_fail(struct connect *c, const uint8_t *p, size_t n)
 {
 	struct rd r;
 	char *text, *why;
+	bool other;
 
 	rd_init(&r, p, n);
 	(void)rd_u16(&r);
 	text = rd_str(&r, 4096);
-	why = xasprintf("the server refused: %s",
-	    text != NULL ? text : "no reason given");
+	/* An older one may not know what a newer client asks. */
+	other = c->greeted && strcmp(c->hello.version, DLMUX_VERSION) != 0;
+	why = xasprintf("the server refused: %s%s%s%s",
+	    text != NULL ? text : "no reason given",
+	    other ? "; it is dlmux " : "", other ? c->hello.version : "",
+	    other ? ", this is " DLMUX_VERSION ": dlmux server restart" : "");
 	free(text);
 	connect_drop(c);
 	connect_fail(c, why);

@@ -464,7 +464,9 @@ exec_message(struct connect *c, uint8_t type, uint32_t channel,
 	if (type == F_PROMPT) {
 		prompter_ask(e->prompter, channel, p, n);
 		exec_want_input(e);	/* what is typed now is the answer */
-	} else
+	} else if (type == F_PROGRESS)
+		progress_sent(e->progress, p, n);
+	else
 		(void)opchan_message(e->op, type, channel, p, n);
 }
 

@@ -34,13 +34,9 @@ static const char *const numbers[] = {
 static const char *
 row_get(const struct msg_row *r, const char *name)
 {
-	size_t n = strlen(name), i;
+	const char *s = row_value(r, name);
 
-	for (i = 0; r->fields[i] != NULL; i++)
-		if (strncmp(r->fields[i], name, n) == 0 &&
-		    r->fields[i][n] == '=')
-			return r->fields[i] + n + 1;
-	return "";
+	return s != NULL ? s : "";
 }
 
 /* --- JSON ------------------------------------------------------------------- */

@@ -130,6 +130,8 @@ making_message(struct connect *c, uint8_t type, uint32_t channel,
 	(void)c;
 	if (type == F_PROMPT)
 		prompter_ask(m->prompter, channel, p, n);
+	else if (type == F_PROGRESS)
+		progress_sent(m->progress, p, n);
 	else if (!m->over)
 		(void)opchan_message(m->op, type, channel, p, n);
 }

@@ -2,9 +2,12 @@
 /*
  * The progress line; see progress.h.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../server/base/buf.h"
+#include "../server/base/clock.h"
 #include "../server/base/mem.h"
 #include "progress.h"
 #include "say.h"
@@ -13,7 +16,11 @@ struct progress {
 	struct event	*timer;
 	char		*text;		/* NULL: nothing going on */
 	bool		 shown;
+	char		*about;		/* "connecting to ssh:web" */
+	uint64_t	 since_us;	/* of the last word: for the rate */
 };
+
+#define BAR	12
 
 static void
 progress_due(evutil_socket_t fd, short what, void *arg)
@@ -42,6 +49,7 @@ progress_free(struct progress *p)
 	if (p == NULL)
 		return;
 	progress_text(p, NULL);
+	free(p->about);
 	event_free(p->timer);
 	free(p);
 }
@@ -69,14 +77,41 @@ progress_link(struct progress *p, const struct msg_link *l)
 {
 	char *s;
 
+	p->since_us = clock_us();
+	free(p->about);
+	p->about = xasprintf("connecting to %s", l->workspace);
 	if (l->state == LINK_UP || l->state == LINK_FAILED) {
 		progress_text(p, NULL);
 		return;
 	}
 	if (l->text[0] != '\0' && strcmp(l->text, "connecting") != 0)
-		s = xasprintf("connecting to %s: %s", l->workspace, l->text);
+		s = xasprintf("%s: %s", p->about, l->text);
 	else
-		s = xasprintf("connecting to %s ...", l->workspace);
+		s = xasprintf("%s ...", p->about);
+	progress_text(p, s);
+	free(s);
+}
+
+void
+progress_sent(struct progress *p, const uint8_t *data, size_t len)
+{
+	char bar[BAR + 1], rate[32] = "", *s;
+	uint64_t sent, of, now = clock_us();
+	struct rd r;
+
+	rd_init(&r, data, len);
+	sent = rd_u64(&r);
+	of = rd_u64(&r);
+	if (!rd_end(&r) || of == 0 || sent > of || p->about == NULL)
+		return;
+	if (now > p->since_us)
+		(void)snprintf(rate, sizeof rate, ", %.0f kB/s",
+		    (double)sent * 1e3 / (double)(now - p->since_us));
+	memset(bar, '.', BAR);
+	memset(bar, '#', (size_t)(sent * BAR / of));
+	bar[BAR] = '\0';
+	s = xasprintf("%s: sending the agent [%s] %u %%%s", p->about, bar,
+	    (unsigned int)(sent * 100 / of), rate);
 	progress_text(p, s);
 	free(s);
 }

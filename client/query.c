@@ -116,6 +116,10 @@ asking_message(struct connect *c, uint8_t type, uint32_t channel,
 		prompter_ask(a->prompter, channel, p, n);
 		return;
 	}
+	if (type == F_PROGRESS) {
+		progress_sent(a->progress, p, n);
+		return;
+	}
 	if (channel != a->channel || a->status != QUERY_GO_ON)
 		return;
 	if (type == F_LINK)

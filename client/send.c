@@ -301,6 +301,8 @@ sending_message(struct connect *c, uint8_t type, uint32_t channel,
 	(void)c;
 	if (type == F_PROMPT)
 		prompter_ask(s->prompter, channel, p, n);
+	else if (type == F_PROGRESS)
+		progress_sent(s->progress, p, n);
 	else if (s->over)
 		return;
 	else if (channel == s->wait_channel)

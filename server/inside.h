@@ -51,6 +51,7 @@ struct attachment;
 struct chan;
 struct sclient;
 struct request;
+struct traced;
 
 TAILQ_HEAD(attachments, attachment);
 TAILQ_HEAD(requests, request);
@@ -69,6 +70,7 @@ struct server {
 	unsigned int		 nclients;
 	uint32_t		 client_number;
 	struct requests		 requests;	/* not answered yet */
+	TAILQ_HEAD(traceds, traced) traces;	/* newest connect first */
 	struct attachments	 atts;
 	struct theme		*theme;	/* of the client last typed at */
 	int			 lock_fd, listen_fd;
@@ -110,6 +112,7 @@ struct workspace {
 	char			*reach;		/* as the user wrote it */
 	struct link		*link;		/* NULL until it was resolved */
 	char			*tries;		/* remembered, for link */
+	struct trace		*trace;		/* of the last connect */
 	uint8_t			 probe;
 	char			**send_env;
 	uint8_t			 agent[MSG_ID];	/* the newest instance seen */
@@ -334,6 +337,7 @@ struct sclient {
 	uint8_t			 role;		/* 0: no HELLO yet */
 	bool			 read_only;
 	bool			 asked;		/* askpass: passed on */
+	bool			 progress;	/* understands F_PROGRESS */
 	struct workspace	*held;	/* not read: this link is full */
 	TAILQ_HEAD(, chan)	 chans;
 	unsigned int		 nchans, nrequests;
@@ -433,7 +437,7 @@ void	 attach_workspace_gone(struct workspace *, const char *why);
 /* --- request.c, wait.c, capture.c, list.c ------------------------------- */
 
 enum request_kind { REQUEST_WAIT, REQUEST_CAPTURE, REQUEST_KEYS,
-	REQUEST_RELEASE, REQUEST_END };
+	REQUEST_RELEASE, REQUEST_END, REQUEST_TRACE };
 
 struct request {
 	TAILQ_ENTRY(request)	 entry;
@@ -449,6 +453,7 @@ struct request {
 	uint8_t			 flags;		/* CAPTURE_* */
 	uint32_t		 history;
 	char			**keys;
+	bool			 patient;	/* REQUEST_TRACE */
 	/* REQUEST_END */
 	bool			 all, sent;
 	struct ending		*endings;	/* array */
@@ -456,7 +461,7 @@ struct request {
 	struct buf		 missed;	/* who was not reached */
 };
 
-/* A WAIT, CAPTURE, KEYS, RELEASE or ENDSHELL frame. */
+/* A WAIT, CAPTURE, KEYS, RELEASE, ENDSHELL or TRACE frame. */
 void	 request_frame(struct sclient *, uint8_t type, uint32_t channel,
 	    const uint8_t *, size_t);
 void	 request_free(struct request *);
@@ -484,8 +489,29 @@ bool	 capture_try(struct request *);
 bool	 keys_try(struct request *);
 bool	 release_try(struct request *);
 
+/* Rows are built field by field and sent. */
+#define FIELDS_MAX 32
+
+struct fields {
+	char	*v[FIELDS_MAX + 1];
+	size_t	 n;
+};
+
+void	 field(struct fields *, const char *, ...)
+	    __attribute__((format(printf, 2, 3)));
+void	 row_send(struct sclient *, uint32_t channel, char kind,
+	    struct fields *);
 void	 list_all(struct sclient *, uint32_t channel);
 void	 list_status(struct sclient *, uint32_t channel);
+
+/* --- traced.c ------------------------------------------------------------ */
+
+/* The record of a workspace's last connect, which outlives the workspace: who
+ * mistyped a name may still ask why it failed. The server's; never NULL. */
+struct trace *traced_for(struct server *, const char *workspace);
+void	 traced_clear(struct server *);
+/* A TRACE: r->shell is the workspace as it was named. */
+bool	 traced_try(struct request *);
 
 /* --- remember.c --------------------------------------------------------- */
 

@@ -14,14 +14,7 @@
 #include "base/mem.h"
 #include "inside.h"
 
-#define FIELDS_MAX 32
-
-struct fields {
-	char	*v[FIELDS_MAX + 1];
-	size_t	 n;
-};
-
-static void __attribute__((format(printf, 2, 3)))
+void
 field(struct fields *f, const char *fmt, ...)
 {
 	va_list ap;
@@ -37,7 +30,7 @@ field(struct fields *f, const char *fmt, ...)
 		free(s);
 }
 
-static void
+void
 row_send(struct sclient *c, uint32_t channel, char kind, struct fields *f)
 {
 	struct msg_row m;

@@ -250,6 +250,8 @@ request_try(struct request *r)
 		return release_try(r);
 	case REQUEST_END:
 		return ending_try(r);
+	case REQUEST_TRACE:
+		return traced_try(r);
 	}
 	return true;
 }
@@ -475,6 +477,28 @@ out:
 	return r;
 }
 
+/* Asks for nothing to be connected. */
+static struct request *
+on_trace(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
+{
+	struct request *r = NULL;
+	struct rd rd;
+	char *name;
+	bool patient;
+
+	rd_init(&rd, data, len);
+	name = rd_str(&rd, WORKSPACE_NAME_MAX);
+	patient = rd_u8(&rd) != 0;
+	if (name == NULL || !rd_end(&rd))
+		sclient_fail(c, R_ERROR, "a TRACE is damaged");
+	else if ((r = request_new(c, channel, REQUEST_TRACE, name)) != NULL) {
+		r->ws = workspace_known(c->server, name);
+		r->patient = patient;
+	}
+	free(name);
+	return r;
+}
+
 void
 request_frame(struct sclient *c, uint8_t type, uint32_t channel,
     const uint8_t *data, size_t len)
@@ -493,6 +517,9 @@ request_frame(struct sclient *c, uint8_t type, uint32_t channel,
 		break;
 	case F_RELEASE:
 		r = on_release(c, channel, data, len);
+		break;
+	case F_TRACE:
+		r = on_trace(c, channel, data, len);
 		break;
 	default:
 		r = on_endshell(c, channel, data, len);

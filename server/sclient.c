@@ -89,6 +89,7 @@ static const struct handler {
 	{ F_STATUS,	MAY_CLIENT,			on_list },
 	{ F_LETGO,	MAY_CLIENT,			on_letgo },
 	{ F_EVICT,	MAY_CLIENT,			on_evict },
+	{ F_TRACE,	MAY_CLIENT,			request_frame },
 	{ F_STOP,	MAY_CLIENT,			on_stop },
 };
 
@@ -366,6 +367,7 @@ on_hello(struct sclient *c, uint8_t type, uint32_t channel,
 	struct msg_hello m;
 	unsigned int min, max;
 	uint8_t role;
+	size_t i;
 
 	(void)type;
 	(void)channel;
@@ -376,6 +378,8 @@ on_hello(struct sclient *c, uint8_t type, uint32_t channel,
 	min = m.proto_min;
 	max = m.proto_max;
 	role = m.role;
+	for (i = 0; m.features[i] != NULL; i++)
+		c->progress |= strcmp(m.features[i], "progress") == 0;
 	msg_hello_free(&m);
 	if (max < PROTO_MIN || min > PROTO_MAX) {
 		sclient_fail(c, R_ERROR, "this server (%s) speaks versions "

@@ -348,6 +348,7 @@ server_loop(struct server *s)
 	TAILQ_INIT(&s->workspaces);
 	TAILQ_INIT(&s->clients);
 	TAILQ_INIT(&s->requests);
+	TAILQ_INIT(&s->traces);
 	TAILQ_INIT(&s->atts);
 	s->started_ms = clock_ms();
 	s->pass_ev = event_new(s->base, -1, 0, server_pass, s);
@@ -402,6 +403,7 @@ server_clear(struct server *s)
 	sclient_reap(s);
 	while ((w = TAILQ_FIRST(&s->workspaces)) != NULL)
 		workspace_free(w);
+	traced_clear(s);
 	conf_free(s->conf);
 	free(s->theme);
 	event_gone(s->listen_ev);

@@ -26,11 +26,13 @@ static void	 workspace_link_message(struct link *, uint8_t, uint32_t,
 static void	 workspace_link_prompt(struct link *, uint32_t, bool,
 		    const char *, void *);
 static void	 workspace_link_room(struct link *, void *);
+static void	 workspace_link_sent(struct link *, uint64_t, uint64_t, void *);
 
 static const struct link_cb workspace_cb = {
 	.state = workspace_link_state,
 	.message = workspace_link_message,
 	.room = workspace_link_room,
+	.sent = workspace_link_sent,
 	.prompt = workspace_link_prompt,
 };
 
@@ -231,6 +233,8 @@ workspace_target(struct workspace *w, const struct target *t)
 	setup.role = s->keeper ? ROLE_KEEPER : ROLE_SERVER;
 	setup.cb = &workspace_cb;
 	setup.arg = w;
+	if (!s->keeper)
+		w->trace = setup.trace = traced_for(s, w->name);
 	w->link = link_new(&setup, t);
 	if (w->tries != NULL)
 		link_set_tries(w->link, w->tries);
@@ -539,10 +543,19 @@ static void
 workspace_up(struct workspace *w, const struct msg_hello *agent)
 {
 	static const uint8_t zero[MSG_ID];
-	char *why;
+	char *why, id[2 * MSG_ID + 1];
+	bool same;
 
 	if (agent == NULL)
 		return;
+	same = memcmp(w->agent, agent->id, MSG_ID) == 0;
+	hex_put(id, agent->id, MSG_ID);
+	trace_fact(w->trace, "instance", w->agent_known && same ?
+	    "remembered" : "asked", "%.8s, %s", id, !w->agent_known ?
+	    "met for the first time" : same ? "the same as before" :
+	    "another than before");
+	trace_fact(w->trace, "shells", w->nshells > 0 ? "remembered" : "asked",
+	    "%u from before", w->nshells);
 	if (w->agent_known && memcmp(w->agent, agent->id, MSG_ID) != 0 &&
 	    memcmp(w->agent, zero, MSG_ID) != 0) {
 		why = xasprintf("%s was started anew: its earlier shells are "
@@ -620,6 +633,25 @@ workspace_link_state(struct link *link, enum link_state state,
 		event_base_loopexit(w->server->base, NULL);
 }
 
+/* For whoever waits for it: a bar instead of a silence. */
+static void
+workspace_link_sent(struct link *link, uint64_t bytes, uint64_t of, void *arg)
+{
+	struct workspace *w = arg;
+	struct chan *ch;
+	struct buf b;
+
+	(void)link;
+	buf_init(&b, 16);
+	buf_u64(&b, bytes);
+	buf_u64(&b, of);
+	TAILQ_FOREACH(ch, &w->chans, ws_entry)
+		if (ch->client->progress)
+			sclient_send(ch->client, CONN_CONTROL, F_PROGRESS,
+			    ch->number, b.data, b.len);
+	buf_free(&b);
+}
+
 static void
 workspace_link_message(struct link *link, uint8_t type, uint32_t channel,
     const uint8_t *data, size_t len, void *arg)
@@ -637,6 +669,7 @@ workspace_link_message(struct link *link, uint8_t type, uint32_t channel,
 		if (!w->ready) {
 			w->ready = true;
 			sshell_all_told(w);
+			trace_up(w->trace, w->nshells);
 			workspace_changed(w);
 			colours_tell(w);
 		}

@@ -71,6 +71,8 @@
 #define ACCEPT_PAUSE_MS		1000
 /* Workspaces that one server knows, remembered ones included. */
 #define WORKSPACES_MAX		256u
+/* Connects that are remembered, besides those of known workspaces. */
+#define TRACES_MAX		64u
 /* Names, as users write them. */
 #define WORKSPACE_NAME_MAX	1024u
 /* Environment of a USE: the kernel's limit for exec is 2 MiB. */

@@ -46,11 +46,12 @@ struct attempt {
 	struct event		*rev, *wev, *timer, *begin;
 	uint64_t		 until;		/* clock_ms(); 0: paused */
 	uint64_t		 left_ms;	/* while paused */
-	uint64_t		 sent;
+	uint64_t		 sent, got;
 	bool			 needed;	/* NEED was said */
 	bool			 careful;	/* second go: trust nothing */
 	bool			 moved;		/* second go: other machine */
 	bool			 eof;		/* its output ended */
+	bool			 heard;		/* its output began */
 	char			*why;		/* while the names are asked */
 };
 
@@ -111,6 +112,7 @@ static void
 again(struct attempt *a)
 {
 	stop(a);
+	trace_again(a->spec.trace);
 	event_active(a->begin, EV_TIMEOUT, 1);
 }
 
@@ -318,6 +320,7 @@ on_need(struct attempt *a)
 		free(a->machine);
 		a->machine = xstrdup(clean);
 		a->moved = true;
+		trace_fact(a->spec.trace, "machine", "asked", "%s", clean);
 		a->cb->machine(clean, a->arg);
 		again(a);
 		return false;
@@ -328,6 +331,13 @@ on_need(struct attempt *a)
 	}
 	a->needed = true;
 	a->sent = 0;
+	a->got = 0;
+	if (!a->moved)
+		trace_fact(a->spec.trace, "machine", "asked", "%s", clean);
+	trace_fact(a->spec.trace, "agent", "sent", "dlmux-%s",
+	    a->payload.hash);
+	trace_trip(a->spec.trace);
+	trace_enter(a->spec.trace, PHASE_UPLOAD);
 	s = xasprintf("sending the agent (%.1f MB)",
 	    (double)a->payload.size / 1e6);
 	a->cb->phase(s, a->arg);
@@ -349,6 +359,10 @@ hand_over(struct attempt *a, const char *rest, size_t len)
 		fail(a, xstrdup("the agent spoke before it was there"));
 		return;
 	}
+	if (!a->needed)
+		trace_fact(a->spec.trace, "agent", "found", "dlmux-%s",
+		    a->payload.hash);
+	trace_enter(a->spec.trace, PHASE_HELLO);
 	bytes = xmalloc(len);
 	memcpy(bytes, rest, len);
 	event_free(a->rev);
@@ -359,6 +373,25 @@ hand_over(struct attempt *a, const char *rest, size_t len)
 	attempt_cancel(a);
 	cb->up(rfd, wfd, tr, bytes, len, arg);
 	free(bytes);
+}
+
+/* So much is there. Bytes that move are an answer: a slow line has all the
+ * time it needs. */
+static void
+on_got(struct attempt *a)
+{
+	uint64_t got = strtoull(boot_scan_text(a->scan), NULL, 10);
+
+	if (!a->needed || got <= a->got || got > a->sent)
+		return;
+	a->got = got;
+	if (a->until != 0)
+		set_timer(a, a->spec.limit_ms);
+	trace_bytes(a->spec.trace, got);
+	if (a->cb->sent != NULL)
+		a->cb->sent(got, a->payload.size, a->arg);
+	if (got == a->payload.size)
+		trace_enter(a->spec.trace, PHASE_CONFIRM);
 }
 
 /* False: the attempt is over or began anew. */
@@ -373,6 +406,13 @@ take(struct attempt *a, const char *data, size_t n)
 		w = boot_scan(a->scan, data + i, n - i, &used);
 		switch (w) {
 		case BOOT_MORE:
+			break;
+		case BOOT_HERE:
+			trace_bytes(a->spec.trace, boot_scan_skipped(a->scan));
+			trace_enter(a->spec.trace, PHASE_AGENT);
+			break;
+		case BOOT_GOT:
+			on_got(a);
 			break;
 		case BOOT_NEED:
 			if (!on_need(a))
@@ -413,6 +453,11 @@ read_some(struct attempt *a)
 		return 1;
 	if (n <= 0)
 		return 0;
+	if (!a->heard) {
+		a->heard = true;
+		trace_trip(a->spec.trace);
+		trace_enter(a->spec.trace, PHASE_LOGIN);
+	}
 	return take(a, data, (size_t)n) ? 2 : -1;
 }
 
@@ -525,8 +570,31 @@ on_local(int fd, const char *why, void *arg)
 		fail(a, xstrdup(why));
 		return;
 	}
+	trace_enter(a->spec.trace, PHASE_HELLO);
 	attempt_cancel(a);
 	cb->up(fd, fd, NULL, "", 0, cbarg);
+}
+
+/* What is known before anything is asked. */
+static void
+note_facts(struct attempt *a)
+{
+	const struct target *t = a->spec.target;
+
+	if (a->moved)
+		;		/* it was asked */
+	else if (a->machine != NULL)
+		trace_fact(a->spec.trace, "machine", "remembered", "%s",
+		    a->machine);
+	else if (t->binary != NULL && t->binary_machine != NULL)
+		trace_fact(a->spec.trace, "machine", "configured", "%s",
+		    t->binary_machine);
+	else
+		trace_fact(a->spec.trace, "machine", "assumed", "%s",
+		    payload_machine());
+	trace_fact(a->spec.trace, "program", a->payload.own ? "remembered" :
+	    "read", "%.1f MB, its hash in its name",
+	    (double)a->payload.size / 1e6);
 }
 
 static void
@@ -546,8 +614,9 @@ begin(evutil_socket_t fd, short what, void *arg)
 	if (a->until == 0 && a->left_ms == 0)
 		set_timer(a, a->spec.limit_ms);
 	if (a->spec.target->scheme == SCHEME_LOCAL) {
+		trace_enter(a->spec.trace, PHASE_AGENT);
 		a->local = local_start(a->spec.base, a->spec.place,
-		    a->env, on_local, a);
+		    a->env, a->spec.trace, on_local, a);
 		return;
 	}
 	if (payload_open(&a->payload, a->spec.target, a->machine, &cause) ==
@@ -555,9 +624,10 @@ begin(evutil_socket_t fd, short what, void *arg)
 		fail(a, cause);
 		return;
 	}
+	note_facts(a);
 	random_bytes(random, sizeof random);
 	hex_put(a->marker, random, sizeof random);
-	a->needed = a->eof = false;
+	a->needed = a->eof = a->heard = false;
 	a->scan = boot_scan_new(a->marker);
 	bs.marker = a->marker;
 	ts.oneliner = line = boot_oneliner(&bs);
@@ -572,6 +642,7 @@ begin(evutil_socket_t fd, short what, void *arg)
 	    on_read, a);
 	a->wev = event_new(a->spec.base, a->wfd, EV_WRITE, on_write, a);
 	event_add(a->rev, NULL);
+	trace_enter(a->spec.trace, PHASE_FIRST_BYTE);
 }
 
 struct attempt *
@@ -603,6 +674,7 @@ attempt_pause(struct attempt *a, bool on)
 {
 	uint64_t now = clock_ms();
 
+	trace_asking(a->spec.trace, on);
 	if (on && a->until != 0) {
 		a->left_ms = a->until > now ? a->until - now : 1;
 		a->until = 0;

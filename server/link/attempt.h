@@ -11,6 +11,7 @@
 
 #include "../base/place.h"
 #include "target.h"
+#include "trace.h"
 #include "transport.h"
 
 struct attempt;
@@ -23,6 +24,7 @@ struct attempt_spec {
 	const char		*askpass;	/* NULL: must not ask */
 	const char		*machine;	/* uname -sm if known, or NULL */
 	uint64_t		 limit_ms;
+	struct trace		*trace;		/* pressed; NULL is fine */
 };
 
 struct attempt_cb {
@@ -36,6 +38,8 @@ struct attempt_cb {
 	void	(*failed)(const char *why, void *);
 	/* In words, for people: "sending the agent (1.4 MB)". */
 	void	(*phase)(const char *, void *);
+	/* So much of the agent is on its way; now and then. */
+	void	(*sent)(uint64_t bytes, uint64_t of, void *);
 	/* The far machine is this one: give it as machine next time. */
 	void	(*machine)(const char *, void *);
 };

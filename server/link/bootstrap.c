@@ -2,7 +2,7 @@
 /*
  * The one-liner. It is one argument of ssh, read by whatever login shell is
  * there, so inside its quotes there is no ' ! \ or newline; it needs sh, test
- * -O, head -c, mkdir, chmod, mv, rm, ls, wc, id and uname, nothing else. It
+ * -O, head -c, mkdir, chmod, mv, rm, ls, wc, sleep, id and uname, nothing else. It
  * reads nothing from stdin before it has said NEED, since start-up files may.
  *
  * Warm: the first candidate directory that is ours, 0700 and no link and holds
@@ -11,6 +11,8 @@
  * "no format" where it would run, "not permitted" where it would not, and a
  * shell runs the former as an empty script). What arrives must confirm its own
  * size and sum before it gets its name: from then on the name is the check.
+ * Each second a loop beside it says how far it is (what ssh has swallowed is
+ * not there yet); it ends when the new file has got its name, or nobody listens.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,47 +32,53 @@ struct boot_scan {
 	size_t	 len;
 	char	 line[BOOT_LINE_MAX + 1];
 	size_t	 total;			/* bytes looked at */
+	size_t	 ours;			/* ... that are words of ours */
 	size_t	 kept;
 	char	 noise[BOOT_NOISE_KEEP + 1];
 };
 
-/* $d: directory, $a: the program in it, $t: the new file, $w: the step. */
+/* $d: directory, $a: the program in it, $t: the new file, $w: the step. A
+ * directory is gone into before it is looked at, and everything in it named
+ * from there: in a /tmp that others write, a name could be another thing at
+ * each use. */
 static const char candidates[] =
+	"echo \"$m HERE\"; "
 	"umask 077; u=$(id -u); c=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}; "
 	"set -- \"${c:+$c/dlmux}\" "
 	"\"${XDG_RUNTIME_DIR:+$XDG_RUNTIME_DIR/dlmux}\" "
-	"/var/tmp/dlmux-$u /tmp/dlmux-$u /dev/shm/dlmux-$u; ";
+	"/var/tmp/dlmux-$u /tmp/dlmux-$u /dev/shm/dlmux-$u; a=./$n; ";
 
 static const char warm_head[] =
-	"for d in \"$@\"; do a=$d/$n; "
-	"test -O \"$d\" && test -f \"$a\" && test -O \"$a\" && test -x \"$a\" "
-	"|| continue; "
-	"case $d in /*) ;; *) continue;; esac; "
-	"case $(ls -ld \"$d\") in drwx--[-S]---*) ;; *) continue;; esac; "
-	"test -L \"$a\" && continue; ";
+	"for d in \"$@\"; do case $d in /*) ;; *) continue;; esac; "
+	"test -L \"$d\" && continue; cd \"$d\" 2>/dev/null && "
+	"test -O . && test -f $a && test -O $a && test -x $a || continue; "
+	"case $(ls -ld .) in drwx--[-S]---*) ;; *) continue;; esac; "
+	"test -L $a && continue; ";
 /* The size first: a shell would run half a program as a script of its own. */
 static const char warm_careful[] =
-	"test $(wc -c <\"$a\") -eq $s && \"$a\" agent --confirm $s $k || continue; ";
+	"test $(wc -c <$a) -eq $s && $a agent --confirm $s $k || continue; ";
 static const char warm_tail[] =
-	"exec \"$a\" agent --stdio $m; done; ";
+	"exec $a agent --stdio $m; done; ";
 
 static const char cold[] =
 	"t=; for d in \"$@\"; do "
 	"case $d in /*) ;; *) continue;; esac; "
 	"mkdir -p \"$d\"; test -L \"$d\" && continue; "
-	"test -d \"$d\" && test -O \"$d\" && chmod 700 \"$d\" || continue; "
-	"t=$d/.$n.$m; "
-	"if test -c /dev/zero; then head -c $s /dev/zero >\"$t\"; fi && "
-	"true >\"$t\" && chmod 700 \"$t\" && \"$t\" && break; "
-	"rm -f \"$t\"; t=; done; "
+	"cd \"$d\" && test -O . && chmod 700 . || continue; "
+	"t=./.$n.$m; "
+	"if test -c /dev/zero; then head -c $s /dev/zero >$t; fi && "
+	"true >$t && chmod 700 $t && $t && break; "
+	"rm -f $t; t=; done; "
 	"if test -z \"$t\"; then echo \"$m NODIR $*\"; exit 1; fi; "
 	"echo \"$m NEED $(uname -sm)\"; "
-	"w=write; head -c $s >\"$t\" && "
-	"test $(wc -c <\"$t\") -eq $s && chmod 700 \"$t\" && "
-	"w=run && \"$t\" agent --confirm $s $k && "
-	"w=rename && mv -f \"$t\" \"$d/$n\" && "
-	"w=start && exec \"$d/$n\" agent --stdio $m; "
-	"rm -f \"$t\"; echo \"$m FAIL $w $d\"; exit 1";
+	"w=write; { while sleep 1 >/dev/null 2>&1; do "
+	"test -f $t && echo \"$m GOT $(wc -c <$t)\" || break; done; } 2>/dev/null & "
+	"head -c $s >$t; echo \"$m GOT $s\"; "
+	"test $(wc -c <$t) -eq $s && chmod 700 $t && "
+	"w=run && $t agent --confirm $s $k && "
+	"w=rename && mv -f $t $a && "
+	"w=start && exec $a agent --stdio $m; "
+	"rm -f $t; echo \"$m FAIL $w $d\"; exit 1";
 
 char *
 boot_oneliner(const struct boot_spec *b)
@@ -118,6 +126,12 @@ boot_scan_text(const struct boot_scan *s)
 	return *p == ' ' ? p + 1 : p;
 }
 
+size_t
+boot_scan_skipped(const struct boot_scan *s)
+{
+	return s->total - s->ours;
+}
+
 const char *
 boot_scan_noise(const struct boot_scan *s)
 {
@@ -154,6 +168,7 @@ static enum boot_word
 word_of(struct boot_scan *s)
 {
 	static const struct { const char *name; enum boot_word word; } w[] = {
+		{ " HERE", BOOT_HERE }, { " GOT", BOOT_GOT },
 		{ " AGENT", BOOT_AGENT }, { " NEED", BOOT_NEED },
 		{ " NODIR", BOOT_NODIR }, { " FAIL", BOOT_FAIL }
 	};
@@ -190,7 +205,7 @@ boot_scan(struct boot_scan *s, const void *data, size_t n, size_t *used)
 {
 	const char *p = data;
 	enum boot_word w;
-	size_t i;
+	size_t i, n_ours;
 
 	for (i = 0; i < n; i++) {
 		if (++s->total > BOOT_NOISE_MAX) {
@@ -212,10 +227,12 @@ boot_scan(struct boot_scan *s, const void *data, size_t n, size_t *used)
 			continue;
 		}
 		if (p[i] == '\n') {
+			n_ours = BOOT_MARKER + s->len + 1;
 			w = word_of(s);
 			if (w != BOOT_MORE) {
 				s->taking = false;
 				s->hit = 0;
+				s->ours += n_ours;
 				*used = i + 1;
 				return w;
 			}

@@ -30,7 +30,9 @@ char	*boot_oneliner(const struct boot_spec *);
 
 enum boot_word {
 	BOOT_MORE,	/* nothing yet */
+	BOOT_HERE,	/* our line runs: what came before it is noise */
 	BOOT_AGENT,	/* frames follow */
+	BOOT_GOT,	/* text: bytes of the payload that are there */
 	BOOT_NEED,	/* text is its uname -sm: send the payload */
 	BOOT_NODIR,
 	BOOT_FAIL,	/* text is "STEP DIRECTORY" */
@@ -50,6 +52,8 @@ enum boot_word boot_scan(struct boot_scan *, const void *, size_t,
 	    size_t *used);
 /* What stood behind the last word; "" if nothing. */
 const char *boot_scan_text(const struct boot_scan *);
+/* Bytes that were none of ours. */
+size_t	 boot_scan_skipped(const struct boot_scan *);
 /* The end of the noise, NUL-ended, raw. */
 const char *boot_scan_noise(const struct boot_scan *);
 

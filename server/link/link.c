@@ -174,6 +174,7 @@ failed(struct link *l, const char *why)
 {
 	bool prompt = l->prompt_next;
 
+	trace_failed(l->up.trace, why);
 	drop(l);
 	retry_failed(&l->retry);
 	log_info("link %s: %s", l->target.name, why);
@@ -210,6 +211,15 @@ attempt_phase(const char *text, void *arg)
 	note(l, LINK_CONNECTING, xstrdup(text));
 	l->tell = true;
 	wake(l);
+}
+
+static void
+attempt_sent(uint64_t bytes, uint64_t of, void *arg)
+{
+	struct link *l = arg;
+
+	if (l->up.cb->sent != NULL)
+		l->up.cb->sent(l, bytes, of, l->up.arg);
 }
 
 static void
@@ -259,6 +269,7 @@ static const struct attempt_cb attempt_callbacks = {
 	.up = attempt_up,
 	.failed = attempt_failed,
 	.phase = attempt_phase,
+	.sent = attempt_sent,
 	.machine = attempt_machine,
 };
 
@@ -267,7 +278,8 @@ begin(struct link *l)
 {
 	struct attempt_spec spec = { .base = l->up.base,
 	    .place = l->up.place, .target = &l->used,
-	    .machine = l->machine, .limit_ms = l->connect_ms };
+	    .machine = l->machine, .limit_ms = l->connect_ms,
+	    .trace = l->up.trace };
 	uint64_t wait;
 	char *why;
 
@@ -295,6 +307,7 @@ begin(struct link *l)
 	spec.askpass = prompts_start(l->prompts, l->may_prompt);
 	l->prompt_next = false;
 	note(l, LINK_CONNECTING, xstrdup("connecting"));
+	trace_begin(l->up.trace);
 	l->attempt = attempt_start(&spec, &attempt_callbacks, l);
 	tell(l);
 }
@@ -414,6 +427,7 @@ on_hello(struct link *l, const uint8_t *data, size_t len)
 		return;
 	}
 	HOOK("link-hello");
+	trace_enter(l->up.trace, PHASE_SHELLS);
 	event_del(l->hello_ev);
 	l->agent = h;
 	l->agent_known = true;
@@ -542,6 +556,7 @@ lost(struct link *l, const char *why)
 		free(text);
 		return;
 	}
+	trace_failed(l->up.trace, text);	/* before its shells were told */
 	if (clock_ms() - l->up_at < LINK_SHORT_MS)
 		retry_failed(&l->retry);
 	else
@@ -743,6 +758,7 @@ link_disconnect(struct link *l, const char *why)
 		buf_free(&b);
 		part(l);
 	}
+	trace_failed(l->up.trace, why);
 	/* The front and ssh end by themselves when the agent lets them go. */
 	drop(l);
 	if (l->state == LINK_DOWN)

@@ -15,6 +15,7 @@
 #include "../wire/conn.h"
 #include "../wire/msg.h"
 #include "target.h"
+#include "trace.h"
 
 struct link;
 
@@ -29,6 +30,8 @@ struct link_cb {
 	void	(*message)(struct link *, uint8_t type, uint32_t channel,
 		    const uint8_t *, size_t, void *);
 	void	(*room)(struct link *, void *);
+	/* The agent is being sent; now and then. May be NULL. */
+	void	(*sent)(struct link *, uint64_t bytes, uint64_t of, void *);
 	/* An ssh asks something of the user who wanted this link; answer with
 	 * link_reply(). Only while link_may_prompt() was set. */
 	void	(*prompt)(struct link *, uint32_t id, bool echo,
@@ -42,6 +45,8 @@ struct link_setup {
 	uint8_t			 role;		/* ROLE_SERVER */
 	const struct link_cb	*cb;
 	void			*arg;
+	struct trace		*trace;		/* of the last connect, kept by
+						 * the caller; or NULL */
 };
 
 /* The target is copied. Starts down. */

@@ -25,6 +25,7 @@
 struct local {
 	struct event_base *base;
 	const struct place *place;
+	struct trace	*trace;
 	void		(*done)(int, const char *, void *);
 	void		*arg;
 	uint64_t	 until;		/* clock_ms() */
@@ -205,6 +206,7 @@ start_agent(struct local *l)
 	l->ready = p[0];
 	l->nsaid = 0;
 	l->started = true;
+	trace_fact(l->trace, "agent", "started", "%s", l->place->agent_sock);
 	await(l, l->ready, EV_READ, on_ready, left(l));
 	return 0;
 }
@@ -248,13 +250,15 @@ attempt(evutil_socket_t fd, short what, void *arg)
 
 struct local *
 local_start(struct event_base *base, const struct place *place,
-    char *const *env, void (*done)(int, const char *, void *), void *arg)
+    char *const *env, struct trace *trace,
+    void (*done)(int, const char *, void *), void *arg)
 {
 	struct local *l = xcalloc(1, sizeof *l);
 	size_t i, len = 0;
 
 	l->base = base;
 	l->place = place;
+	l->trace = trace;
 	l->done = done;
 	l->arg = arg;
 	l->sock = l->ready = -1;
@@ -265,6 +269,7 @@ local_start(struct event_base *base, const struct place *place,
 	buf_printf(&l->out, "DLMUX-HANDOFF 1\n-\ndirect\n%zu\n", len);
 	for (i = 0; env[i] != NULL; i++)
 		buf_put(&l->out, env[i], strlen(env[i]) + 1);
+	trace_fact(trace, "agent", "found", "%s", place->agent_sock);
 	await(l, -1, 0, attempt, 0);
 	return l;
 }

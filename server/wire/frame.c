@@ -73,6 +73,7 @@ static const struct frame_kind table[] = {
 	{ F_ASK,	"ASK",		C,	WIRE_WORDS_MAX },
 	{ F_COLOURS,	"COLOURS",	C,	WIRE_THEME_MAX + 1 },
 	{ F_ENQUIRE,	"ENQUIRE",	SC,	1 },
+	{ F_PROGRESS,	"PROGRESS",	SC,	16 },
 	{ F_WAIT,	"WAIT",		C,	WIRE_WORDS_MAX },
 	{ F_WAITED,	"WAITED",	SC,	WIRE_WORDS_MAX },
 	{ F_CAPTURE,	"CAPTURE",	C,	WIRE_WORDS_MAX },
@@ -87,6 +88,7 @@ static const struct frame_kind table[] = {
 	{ F_STOP,	"STOP",		C,	1 },
 	{ F_DONE,	"DONE",		SC,	WIRE_WORDS_MAX },
 	{ F_RELEASE,	"RELEASE",	C,	WIRE_WORDS_MAX },
+	{ F_TRACE,	"TRACE",	C,	WIRE_WORDS_MAX },
 };
 
 #define TABLE_LEN	(sizeof table / sizeof table[0])

@@ -79,6 +79,7 @@ enum frame_type {
 	F_ASK		= 0x5c,
 	F_COLOURS	= 0x5d,
 	F_ENQUIRE	= 0x5e,
+	F_PROGRESS	= 0x5f,
 	F_WAIT		= 0x60,
 	F_WAITED	= 0x61,
 	F_CAPTURE	= 0x62,
@@ -92,7 +93,8 @@ enum frame_type {
 	F_STATUS	= 0x6a,
 	F_STOP		= 0x6b,
 	F_DONE		= 0x6c,
-	F_RELEASE	= 0x6d
+	F_RELEASE	= 0x6d,
+	F_TRACE		= 0x6e
 };
 
 /* Who may send a type: bits for frame_kind.senders. */

@@ -394,6 +394,18 @@ MESSAGE(done)
 /* --- words and names ---------------------------------------------------- */
 
 const char *
+row_value(const struct msg_row *r, const char *name)
+{
+	size_t n = strlen(name), i;
+
+	for (i = 0; r->fields[i] != NULL; i++)
+		if (strncmp(r->fields[i], name, n) == 0 &&
+		    r->fields[i][n] == '=')
+			return r->fields[i] + n + 1;
+	return NULL;
+}
+
+const char *
 refusal_words(uint16_t code)
 {
 	static const char *const words[] = {

@@ -227,6 +227,8 @@ MSG(attach); MSG(attached); MSG(left); MSG(wait); MSG(waited); MSG(capture);
 MSG(row); MSG(done);
 #undef MSG
 
+/* The value of a row's field; NULL if it has none of that name. */
+const char *row_value(const struct msg_row *, const char *name);
 /* "not found", "the shell has ended", ... */
 const char *refusal_words(uint16_t);
 /* "KILL" for 9, NULL if unknown; and back, -1 if unknown. */

@@ -43,7 +43,7 @@ static const char fake[] =
 	"--confirm) test \"$(wc -c <\"$0\")\" -eq \"$3\" && "
 	"test \"$(cksum <\"$0\")\" = \"$FAKE_SUM\";;\n"
 	"--stdio) echo \"$3 AGENT\"; echo \"I=$DLMUX_INSTANCE "
-	"A=${DLMUX_ASKPASS-none} P=$0\"; exec cat;;\n"
+	"A=${DLMUX_ASKPASS-none} P=$PWD/${0#./}\"; exec cat;;\n"
 	"*) exit 9;;\n"
 	"esac\n"
 	"exit\n";
@@ -54,7 +54,7 @@ struct run {
 	bool		 careful, strip;
 	const char	*marker;	/* NULL: MARKER */
 	/* what came */
-	bool		 need, agent, nodir, fail, ended;
+	bool		 here, need, agent, nodir, fail, ended;
 	char		*text;		/* of the last word */
 	char		*noise;
 	char		*err;		/* its stderr */
@@ -153,7 +153,7 @@ run(struct run *r)
 	buf_init(&hello, 1 << 20);
 	pid = start(r, line, &in, &pf[0].fd, &pf[1].fd);
 	pf[0].events = pf[1].events = POLLIN;
-	while (pf[0].fd >= 0 && memchr(hello.data ? hello.data :
+	while (pf[0].fd >= 0 && !r->fail && memchr(hello.data ? hello.data :
 	    (uint8_t *)"", '\n', hello.len) == NULL) {
 		ck_assert_msg(clock_ms() < until, "stuck: %.*s", (int)err.len,
 		    (char *)err.data);
@@ -178,8 +178,13 @@ run(struct run *r)
 				break;
 			}
 			w = boot_scan(s, data + i, (size_t)n - i, &used);
-			if (w == BOOT_MORE)
+			if (w == BOOT_MORE || w == BOOT_GOT)
 				continue;
+			if (w == BOOT_HERE) {
+				ck_assert(!r->here && !r->need);
+				r->here = true;
+				continue;
+			}
 			free(r->text);
 			r->text = xstrdup(boot_scan_text(s));
 			r->need |= w == BOOT_NEED;
@@ -718,6 +723,12 @@ scan_in(const char *text, size_t n, char *rest, size_t max)
 		case BOOT_MORE:
 			ck_assert_uint_eq(used, take);
 			break;
+		case BOOT_HERE:
+			words[k++] = 'H';
+			break;
+		case BOOT_GOT:
+			words[k++] = 'G';
+			break;
 		case BOOT_AGENT:
 			words[k++] = 'A';
 			snprintf(rest, max, "%s", text + i + used);
@@ -747,8 +758,11 @@ static const struct { const char *text, *words, *rest; } scans[] = {
 	{ "hi\n" MARKER " AGENT\n", "A", "" },
 	{ "glued" MARKER " AGENT\nx", "A", "x" },
 	{ MARKER " AGENT\r\nx", "A", "x" },
+	{ "motd\n" MARKER " HERE\n" MARKER " AGENT\nx", "HA", "x" },
 	{ MARKER " NEED Linux x86_64\n" MARKER " AGENT\n\1\2", "NA", "\1\2" },
 	{ MARKER " NEED \n" MARKER " FAIL run /x\n", "NF", "" },
+	{ MARKER " NEED \n" MARKER " GOT   12\n" MARKER " GOT 99\n" MARKER
+	    " FAIL run /x\n", "NGGF", "" },
 	{ MARKER " NODIR /a /b\n", "D", "" },
 	/* an echoed command line, then the real word */
 	{ "+ m=" MARKER "; n=x\n" MARKER " AGENT\n", "A", "" },
