@@ -44,7 +44,9 @@ struct blob {
 	{ type, offsetof(struct msg_##msg, name) + 0 * sizeof(char[	\
 	    sizeof ((struct msg_##msg *)0)->name == WIDTH_##type ? 1 : -1]) }
 
-/* Frozen: proto_min to now_ms are read by every version there will ever be. */
+/* Frozen: the first HELLO_FROZEN, proto_min to now_ms, are read by every version
+ * there will ever be. */
+#define HELLO_FROZEN	7
 static const struct field hello_fields[] = {
 	FIELD(hello, U16, proto_min),
 	FIELD(hello, U16, proto_max),
@@ -302,58 +304,100 @@ blob_get(struct rd *r, struct blob *blob)
 }
 
 /* A read past the end yields zero and is asked about once, at the end. */
+static void
+fields_read(void *msg, const struct field *f, size_t n, struct rd *r)
+{
+	const void *id;
+	void *p;
+
+	for (; n-- > 0; f++) {
+		p = (char *)msg + f->at;
+		switch (f->type) {
+		case U8:
+			*(uint8_t *)p = rd_u8(r);
+			break;
+		case U16:
+			*(uint16_t *)p = rd_u16(r);
+			break;
+		case U32:
+			*(uint32_t *)p = rd_u32(r);
+			break;
+		case U64:
+			*(uint64_t *)p = rd_u64(r);
+			break;
+		case ID:
+			if ((id = rd_raw(r, MSG_ID)) != NULL)
+				memcpy(p, id, MSG_ID);
+			break;
+		case STR:
+			*(char **)p = rd_str(r, MSG_STRING_MAX);
+			break;
+		case STRV:
+			*(char ***)p = rd_strv(r, MSG_STRINGS_MAX,
+			    MSG_STRING_MAX);
+			break;
+		case LONG_STRV:
+			*(char ***)p = rd_strv(r, OPEN_MAX_STRINGS,
+			    OPEN_MAX_BYTES);
+			break;
+		case BLOB:
+			blob_get(r, p);
+			break;
+		}
+	}
+}
+
 static int
 fields_get(void *msg, size_t size, const struct field *f, size_t n,
     const uint8_t *bytes, size_t len)
 {
-	const struct field *first = f;
-	size_t left = n;
 	struct rd r;
-	const void *id;
-	void *p;
 
 	memset(msg, 0, size);
 	rd_init(&r, bytes, len);
-	for (; left-- > 0; f++) {
-		p = (char *)msg + f->at;
-		switch (f->type) {
-		case U8:
-			*(uint8_t *)p = rd_u8(&r);
-			break;
-		case U16:
-			*(uint16_t *)p = rd_u16(&r);
-			break;
-		case U32:
-			*(uint32_t *)p = rd_u32(&r);
-			break;
-		case U64:
-			*(uint64_t *)p = rd_u64(&r);
-			break;
-		case ID:
-			if ((id = rd_raw(&r, MSG_ID)) != NULL)
-				memcpy(p, id, MSG_ID);
-			break;
-		case STR:
-			*(char **)p = rd_str(&r, MSG_STRING_MAX);
-			break;
-		case STRV:
-			*(char ***)p = rd_strv(&r, MSG_STRINGS_MAX,
-			    MSG_STRING_MAX);
-			break;
-		case LONG_STRV:
-			*(char ***)p = rd_strv(&r, OPEN_MAX_STRINGS,
-			    OPEN_MAX_BYTES);
-			break;
-		case BLOB:
-			blob_get(&r, p);
-			break;
-		}
-	}
+	fields_read(msg, f, n, &r);
 	if (rd_end(&r))
 		return 0;
-	fields_free(msg, size, first, n);
+	fields_free(msg, size, f, n);
 	return -1;
 }
+
+int
+msg_hello_get(struct msg_hello *m, const uint8_t *p, size_t len)
+{
+	size_t n = sizeof hello_fields / sizeof hello_fields[0];
+	struct rd r;
+
+	memset(m, 0, sizeof *m);
+	rd_init(&r, p, len);
+	fields_read(m, hello_fields, n, &r);
+	if (!r.failed)
+		return 0;
+	fields_free(m, sizeof *m, hello_fields, n);
+	rd_init(&r, p, len);
+	fields_read(m, hello_fields, HELLO_FROZEN, &r);
+	if (r.failed || (m->proto_min <= PROTO_MAX &&
+	    m->proto_max >= PROTO_MIN))
+		goto bad;
+	m->version = strdup("?");
+	m->host = strdup("");
+	m->machine = strdup("");
+	m->features = calloc(1, sizeof *m->features);
+	if (m->version != NULL && m->host != NULL && m->machine != NULL &&
+	    m->features != NULL)
+		return 0;
+bad:
+	fields_free(m, sizeof *m, hello_fields, n);
+	return -1;
+}
+
+#define MESSAGE_GET(x)							\
+	int								\
+	msg_##x##_get(struct msg_##x *m, const uint8_t *p, size_t len)	\
+	{								\
+		return fields_get(m, sizeof *m, x##_fields,		\
+		    sizeof x##_fields / sizeof x##_fields[0], p, len);	\
+	}
 
 #define MESSAGE(x)							\
 	void								\
@@ -361,12 +405,6 @@ fields_get(void *msg, size_t size, const struct field *f, size_t n,
 	{								\
 		fields_put(b, m, x##_fields,				\
 		    sizeof x##_fields / sizeof x##_fields[0]);		\
-	}								\
-	int								\
-	msg_##x##_get(struct msg_##x *m, const uint8_t *p, size_t len)	\
-	{								\
-		return fields_get(m, sizeof *m, x##_fields,		\
-		    sizeof x##_fields / sizeof x##_fields[0], p, len);	\
 	}								\
 	void								\
 	msg_##x##_free(struct msg_##x *m)				\
@@ -390,6 +428,21 @@ MESSAGE(waited)
 MESSAGE(capture)
 MESSAGE(row)
 MESSAGE(done)
+
+MESSAGE_GET(open)
+MESSAGE_GET(started)
+MESSAGE_GET(exit)
+MESSAGE_GET(shell)
+MESSAGE_GET(use)
+MESSAGE_GET(link)
+MESSAGE_GET(attach)
+MESSAGE_GET(attached)
+MESSAGE_GET(left)
+MESSAGE_GET(wait)
+MESSAGE_GET(waited)
+MESSAGE_GET(capture)
+MESSAGE_GET(row)
+MESSAGE_GET(done)
 
 /* --- words and names ---------------------------------------------------- */
 

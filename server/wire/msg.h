@@ -217,7 +217,10 @@ struct msg_done {		/* F_DONE */
 
 /* One pair each: void msg_X_put(struct buf *, const struct msg_X *);
  * int msg_X_get(struct msg_X *, const uint8_t *, size_t) (-1: damaged, nothing
- * to free); void msg_X_free(struct msg_X *). */
+ * to free); void msg_X_free(struct msg_X *).
+ * A HELLO alone may be longer than we know: what a later version appended is
+ * skipped. Of one that we cannot speak with, only the frozen head must be
+ * there: so it is refused by its number and not as damaged. */
 #define MSG(x) \
 	void msg_##x##_put(struct buf *, const struct msg_##x *); \
 	int msg_##x##_get(struct msg_##x *, const uint8_t *, size_t); \
