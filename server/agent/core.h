@@ -64,6 +64,7 @@ struct agent {
 
 	int		 lock, listener;
 	struct event	*accept, *check, *tick;
+	struct dirwatch	*names;		/* of our directory; may be NULL */
 	struct handoff_list handoffs;
 	size_t		 nhandoffs;
 

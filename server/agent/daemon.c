@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "../base/clock.h"
+#include "../base/dirwatch.h"
 #include "../base/fd.h"
 #include "../base/limits.h"
 #include "../base/lock.h"
@@ -56,25 +57,39 @@ agent_env(const struct agent *a)
 
 /* ---- lock and socket ---- */
 
-/* Another agent has the lock. Its socket may not be there yet, or not be
- * there any more: ask for it and wait. */
+/*
+ * The lock: 1 if we have it; 0 if another agent has, and answers. Its socket
+ * may not be there yet, or not be there any more: it is asked for that. Or it
+ * is dying just now. -1 and *cause.
+ */
 static int
-daemon_other(const struct place *place)
+daemon_lock(struct agent *a, char **cause)
 {
+	const struct place *place = a->place;
 	uint64_t until = clock_ms() + AGENT_START_MS / 2;
 	int fd;
 
-	for (;;) {
+	while ((a->lock = lock_take(place->agent_lock, cause)) == -1) {
+		if (*cause != NULL)
+			return -1;
 		fd = fd_connect_unix(place->agent_sock);
 		if (fd != -1) {
 			close(fd);
 			return 0;
 		}
-		if (clock_ms() >= until)
+		if (errno == EISDIR) {
+			*cause = fd_in_the_way(place->agent_sock, errno);
 			return -1;
+		}
+		if (clock_ms() >= until) {
+			*cause = xasprintf("%s: another agent holds it, but "
+			    "does not answer", place->agent_lock);
+			return -1;
+		}
 		lock_wake(place->agent_lock);
 		poll(NULL, 0, 20);
 	}
+	return 1;
 }
 
 static void
@@ -138,6 +153,8 @@ daemon_unlisten(struct agent *a)
 	fd_close(&a->listener);
 }
 
+static void	 daemon_name_gone(void *);
+
 static void
 daemon_put_back(struct agent *a)
 {
@@ -154,16 +171,30 @@ daemon_put_back(struct agent *a)
 		close(a->lock);
 		a->lock = lock;
 	}
-	if (lstat(a->place->agent_sock, &st) == 0 && S_ISSOCK(st.st_mode))
-		return;
-	log_info("the socket is gone: putting it back");
-	daemon_unlisten(a);
-	if (daemon_listen(a, &cause) == -1)
-		goto fail;
+	if (lstat(a->place->agent_sock, &st) == -1 || !S_ISSOCK(st.st_mode)) {
+		log_info("the socket is gone: putting it back");
+		daemon_unlisten(a);
+		if (daemon_listen(a, &cause) == -1)
+			goto fail;
+	}
+	if (a->names == NULL)
+		a->names = dirwatch_new(a->base, a->place->dir,
+		    daemon_name_gone, a);
+	dirwatch_again(a->names);
 	return;
 fail:
+	/* What was tried in vain comes and goes there, too: at the next look,
+	 * not at once. */
+	dirwatch_free(a->names);
+	a->names = NULL;
 	log_warn("%s", cause != NULL ? cause : "another agent took the lock");
 	free(cause);
+}
+
+static void
+daemon_name_gone(void *arg)
+{
+	daemon_put_back(arg);
 }
 
 static void
@@ -277,6 +308,7 @@ daemon_run(struct agent *a)
 	struct event *usr1;
 
 	usr1 = evsignal_new(a->base, SIGUSR1, daemon_check, a);
+	daemon_put_back(a);
 	a->check = event_new(a->base, -1, EV_PERSIST, daemon_check, a);
 	a->tick = evtimer_new(a->base, daemon_tick, a);
 	if (usr1 == NULL || a->check == NULL || a->tick == NULL)
@@ -286,6 +318,7 @@ daemon_run(struct agent *a)
 	event_add(a->tick, &soon);
 	event_base_dispatch(a->base);
 	event_free(usr1);
+	dirwatch_free(a->names);
 	event_free(a->check);
 	event_free(a->tick);
 }
@@ -317,7 +350,7 @@ daemon_main(int ready)
 {
 	struct agent *a;
 	char *cause = NULL;
-	int r = 1;
+	int got, r = 1;
 
 	daemon_descriptors(&ready);
 	daemon_signals();
@@ -326,14 +359,8 @@ daemon_main(int ready)
 	if ((a->place = place_open(NULL, &cause)) == NULL)
 		goto out;
 	(void)log_open(a->place->agent_log, "agent");
-	if ((a->lock = lock_take(a->place->agent_lock, &cause)) == -1) {
-		if (cause != NULL)
-			goto out;
-		if (daemon_other(a->place) == 0)
-			r = 0;
-		else
-			cause = xasprintf("%s: another agent holds it, but "
-			    "does not answer", a->place->agent_lock);
+	if ((got = daemon_lock(a, &cause)) != 1) {
+		r = got == 0 ? 0 : 1;
 		goto out;
 	}
 	if ((a->base = fd_loop(false)) == NULL) {

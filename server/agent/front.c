@@ -122,8 +122,7 @@ front_connect(const struct place *place, char **cause)
 		if (errno == EAGAIN)
 			poll(&none, 1, 10);	/* its queue is full */
 		else if (errno != ENOENT && errno != ECONNREFUSED) {
-			*cause = xasprintf("%s: %s", place->agent_sock,
-			    strerror(errno));
+			*cause = fd_in_the_way(place->agent_sock, errno);
 			return -1;
 		} else if (front_start_agent(cause) == -1)
 			return -1;

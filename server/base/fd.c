@@ -233,6 +233,21 @@ fd_address(struct sockaddr_un *sun, const char *path)
 	return 0;
 }
 
+char *
+fd_in_the_way(const char *path, int error)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && (S_ISDIR(st.st_mode) ||
+	    S_ISLNK(st.st_mode)))
+		return xasprintf("%s: is a %s; remove it", path,
+		    S_ISDIR(st.st_mode) ? "directory" : "symbolic link");
+	if (lstat(path, &st) == 0 && st.st_uid != geteuid())
+		return xasprintf("%s: %s (it belongs to uid %lu)", path,
+		    strerror(error), (unsigned long)st.st_uid);
+	return xasprintf("%s: %s", path, strerror(error));
+}
+
 int
 fd_listen_unix(const char *path, char **cause)
 {
@@ -273,8 +288,14 @@ fd_listen_unix(const char *path, char **cause)
 	/* A name that is there is one that listens: no client ever meets a
 	 * socket between bind and listen. */
 	what = "rename";
-	if (rename(tmp, path) == -1)
+	if (rename(tmp, path) == -1) {
+		saved = errno;
+		if (cause != NULL)
+			*cause = fd_in_the_way(path, saved);
+		cause = NULL;
+		errno = saved;
 		goto unlink;
+	}
 	free(tmp);
 	return fd;
 unlink:
@@ -296,6 +317,7 @@ int
 fd_connect_unix(const char *path)
 {
 	struct sockaddr_un sun;
+	struct stat st;
 	int fd, saved;
 
 	if (fd_address(&sun, path) == -1)
@@ -308,6 +330,9 @@ fd_connect_unix(const char *path)
 			continue;
 		saved = errno;
 		close(fd);
+		if (saved == ECONNREFUSED && lstat(path, &st) == 0 &&
+		    S_ISDIR(st.st_mode))
+			saved = EISDIR;
 		errno = saved;
 		return -1;
 	}

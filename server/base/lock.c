@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fd.h"
 #include "lock.h"
 #include "mem.h"
 
@@ -25,7 +26,7 @@ lock_take(const char *path, char **cause)
 	*cause = NULL;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd == -1) {
-		*cause = xasprintf("%s: %s", path, strerror(errno));
+		*cause = fd_in_the_way(path, errno);
 		return -1;
 	}
 	while (flock(fd, LOCK_EX | LOCK_NB) == -1) {

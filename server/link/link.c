@@ -47,6 +47,7 @@ struct link {
 	bool			 tell;		/* kick: call state */
 	bool			 held;		/* only a user can go on */
 	bool			 parting;	/* last words are on their way */
+	bool			 twice;		/* a dying agent was met */
 	char			*last;		/* why the last try failed */
 	enum link_state		 state;
 	char			*text;
@@ -431,6 +432,7 @@ on_hello(struct link *l, const uint8_t *data, size_t len)
 	event_del(l->hello_ev);
 	l->agent = h;
 	l->agent_known = true;
+	l->twice = false;
 	l->up_at = clock_ms();
 	l->prompt_next = false;
 	send_hello(l);
@@ -514,8 +516,20 @@ on_message(struct conn *c, uint8_t type, uint32_t channel,
 static void
 on_closed(struct conn *c, const char *why, void *arg)
 {
+	struct link *l = arg;
+
 	(void)c;
-	lost(arg, why);
+	/* A local agent that took the connection and was gone before it said a
+	 * word was leaving, or killed: a new one is started. */
+	if (!l->agent_known && !l->twice && l->tr == NULL &&
+	    l->used.scheme == SCHEME_LOCAL && l->up.role == ROLE_SERVER) {
+		log_info("link %s: met a dying agent: %s", l->target.name, why);
+		drop(l);
+		l->twice = l->start = true;
+		wake(l);
+		return;
+	}
+	lost(l, why);
 }
 
 static void

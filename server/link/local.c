@@ -215,6 +215,7 @@ static void
 attempt(evutil_socket_t fd, short what, void *arg)
 {
 	struct local *l = arg;
+	char *why;
 	int err;
 
 	(void)fd;
@@ -231,7 +232,9 @@ attempt(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (err != ENOENT && err != ECONNREFUSED && err != EAGAIN) {
-		fail(l, l->place->agent_sock, err);
+		why = fd_in_the_way(l->place->agent_sock, err);
+		finish(l, why);
+		free(why);
 		return;
 	}
 	if (clock_ms() >= l->until || said_no(l)) {
