@@ -369,11 +369,26 @@ attached_failed(struct connect *c, const char *why, void *arg)
 	attached_end(a, STATUS_FAILED, true, "%s", why);
 }
 
+/* Not into the middle of the screen: behind it, at the end. */
+static void
+attached_news(struct connect *c, const char *text, void *arg)
+{
+	struct attached *a = arg;
+
+	(void)c;
+	if (a->shown) {
+		free(a->news);
+		a->news = xstrdup(text);
+	} else
+		say("%s", text);
+}
+
 static const struct connect_cb attached_connect_cb = {
 	.up = attached_up,
 	.message = attached_message,
 	.down = attached_down,
 	.failed = attached_failed,
+	.news = attached_news,
 };
 
 /* --- signals ------------------------------------------------------------------- */
@@ -519,6 +534,8 @@ attached_run(struct attached *a)
 	attached_ask_drain(a);
 	rawtty_restore(&a->tty);
 	watchdog_end(a->watchdog);
+	if (a->news != NULL)
+		say("%s", a->news);
 	if (a->last != NULL && a->last[0] != '\0') {
 		if (a->failed)
 			say("%s", a->last);
@@ -569,5 +586,6 @@ cmd_attach(struct args *args)
 	free(a.shell);
 	free(a.key);
 	free(a.last);
+	free(a.news);
 	return status;
 }

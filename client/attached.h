@@ -81,6 +81,7 @@ struct attached {
 	bool			 left;		/* the last picture is here */
 	bool			 over;
 	int			 status;
+	char			*news;		/* said once the screen is left */
 	char			*last;		/* the line said at the end */
 	bool			 failed;	/* ... is an error */
 };

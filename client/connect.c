@@ -20,6 +20,7 @@
 #include "../server/base/lock.h"
 #include "../server/base/mem.h"
 #include "connect.h"
+#include "say.h"
 
 #ifndef DLMUX_VERSION
 #define DLMUX_VERSION "1.0-dev"
@@ -211,6 +212,21 @@ connect_take_bye(struct connect *c, const uint8_t *p, size_t n)
 }
 
 static void
+connect_take_news(struct connect *c, const uint8_t *p, size_t n)
+{
+	struct rd r;
+	char *text;
+
+	rd_init(&r, p, n);
+	text = rd_str(&r, 4096);
+	if (text != NULL && c->cb->news != NULL)
+		c->cb->news(c, text, c->arg);
+	else if (text != NULL)
+		say("%s", text);
+	free(text);
+}
+
+static void
 connect_message(struct conn *conn, uint8_t type, uint32_t channel,
     const uint8_t *p, size_t n, void *arg)
 {
@@ -234,6 +250,9 @@ connect_message(struct conn *conn, uint8_t type, uint32_t channel,
 		break;
 	case F_FAIL:
 		connect_take_fail(c, p, n);
+		break;
+	case F_NEWS:
+		connect_take_news(c, p, n);
 		break;
 	default:
 		/* A server that answers is well; its next death is a new one. */
@@ -458,8 +477,7 @@ connect_try(struct connect *c, bool may_start)
 	}
 	error = errno;
 	if (error != ENOENT && error != ECONNREFUSED && error != EAGAIN) {
-		why = xasprintf("%s: %s", c->place->server_sock,
-		    strerror(error));
+		why = fd_in_the_way(c->place->server_sock, error);
 		connect_fail(c, why);
 		free(why);
 		return;

@@ -21,7 +21,7 @@ struct connect_cb {
 	/* Connected, HELLO is queued: send what is to be asked. Comes again
 	 * after each down(). */
 	void	(*up)(struct connect *, void *);
-	/* Never HELLO, PING, PONG, BYE, FAIL. */
+	/* Never HELLO, PING, PONG, BYE, FAIL, NEWS. */
 	void	(*message)(struct connect *, uint8_t type, uint32_t channel,
 	    const uint8_t *, size_t, void *);
 	/* The server is gone; the next try begins when this returns. May be
@@ -29,6 +29,8 @@ struct connect_cb {
 	void	(*down)(struct connect *, const char *why, void *);
 	/* There is no server to be had; nothing more comes. */
 	void	(*failed)(struct connect *, const char *why, void *);
+	/* NEWS, words for the user; NULL: said on standard error. */
+	void	(*news)(struct connect *, const char *text, void *);
 };
 
 #define CONNECT_START	0x01	/* start a server if none runs */

@@ -71,7 +71,21 @@ exec_end(struct exec *e, int status)
 		event_base_loopbreak(e->base);
 }
 
-/* How it ended, for --status-fd: {"KEY":"text"}. */
+/* How it ended, for --status-fd: {"KEY":VALUE,"agent":"ID"}. The instance of
+ * the agent says in which life of the workspace. */
+static void
+exec_note_end(struct exec *e)
+{
+	const uint8_t *agent = e->op != NULL ? opchan_agent(e->op) : NULL;
+	char hex[2 * MSG_ID + 1];
+
+	if (agent != NULL) {
+		hex_put(hex, agent, MSG_ID);
+		buf_printf(&e->json, ",\"agent\":\"%s\"", hex);
+	}
+	buf_puts(&e->json, "}\n");
+}
+
 static void
 exec_note(struct exec *e, const char *key, const char *text)
 {
@@ -80,7 +94,7 @@ exec_note(struct exec *e, const char *key, const char *text)
 	buf_reset(&e->json);
 	buf_printf(&e->json, "{\"%s\":", key);
 	json_string(&e->json, text);
-	buf_puts(&e->json, "}\n");
+	exec_note_end(e);
 }
 
 /* The program is not there any more to undo what it did to the terminal. */
@@ -336,8 +350,9 @@ exec_done(struct opchan *op, const struct opchan_result *r, void *arg)
 			exec_note(e, "signal", x->signal);
 		else if (x->how == END_EXIT) {
 			buf_reset(&e->json);
-			buf_printf(&e->json, "{\"exit\":%u}\n",
+			buf_printf(&e->json, "{\"exit\":%u",
 			    (unsigned)x->code);
+			exec_note_end(e);
 		} else {
 			exec_fail(e, true, STATUS_FAILED,
 			    "the agent does not know how it ended");

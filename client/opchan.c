@@ -617,6 +617,12 @@ opchan_id(const struct opchan *o)
 	return o->open.op;
 }
 
+const uint8_t *
+opchan_agent(const struct opchan *o)
+{
+	return o->opened ? o->open.agent : NULL;
+}
+
 bool
 opchan_opened(const struct opchan *o)
 {

@@ -85,6 +85,8 @@ void	 opchan_signal(struct opchan *, const char *name);
 void	 opchan_winch(struct opchan *, int rows, int cols);
 
 const uint8_t *opchan_id(const struct opchan *);
+/* The instance of the agent that it was opened in; NULL before that. */
+const uint8_t *opchan_agent(const struct opchan *);
 bool	 opchan_opened(const struct opchan *);	/* an OPEN went out once */
 bool	 opchan_running(const struct opchan *);	/* STARTED, on this link */
 /* Tells the agent that it may forget the operation (after done()). */

@@ -79,9 +79,11 @@ struct server {
 	struct event		*state_ev, *term_ev, *int_ev, *hup_ev,
 				*usr1_ev, *names_ev;
 	struct event		*stop_ev;
+	struct dirwatch		*watch;		/* of its names; may be NULL */
 	bool			 keeper;	/* no clients: an agent's own */
 	bool			 pass_due, reap, stopping;
 	bool			 state_failed;	/* its last write */
+	char			*news;		/* for the next client */
 };
 
 /* The end of this pass has work. */
@@ -137,6 +139,7 @@ struct workspace {
 	uint64_t		 idle_ms;	/* IdleClose; 0: never */
 	struct event		*idle_ev;	/* pending: nobody uses it */
 	struct theme		*theme;		/* that its agent keeps */
+	char			*news;		/* for the next command there */
 };
 
 /* Makes the record (a limit may refuse: NULL and *cause), link still NULL. */
@@ -214,8 +217,12 @@ void	 sshell_gone(struct sshell *, const char *why);
 /* The agent has told all: what it did not name is gone. */
 void	 sshell_all_told(struct workspace *);
 void	 sshell_link_down(struct workspace *);
-/* Another agent: everything here is lost. */
-void	 sshell_all_lost(struct workspace *, const char *why);
+/* Another agent: everything here is lost. Told to whoever shows one or waits
+ * for it, to the next command that is run there, and once to whoever wants to
+ * attach to one of them. */
+void	 sshell_all_lost(struct workspace *);
+/* As a last server knew it. */
+void	 sshell_set_lost(struct sshell *);
 void	 sshell_settle(struct sshell *);		/* end of pass */
 void	 sshell_dismiss(struct sshell *);
 /* A user was shown its end: kept a little for a wait or a capture that comes
@@ -376,6 +383,9 @@ void	 sclient_send_buf(struct sclient *, enum conn_class, uint8_t type,
 void	 sclient_done(struct sclient *, uint32_t channel, enum refusal,
 	    uint32_t status, const char *, ...)
 	    __attribute__((format(printf, 5, 6)));
+/* Something to tell a user beside what was asked; *text is freed, and NULL
+ * from then on: once is enough. Nothing if it is NULL. */
+void	 sclient_news(struct sclient *, uint32_t channel, char **text);
 struct chan *sclient_chan(struct sclient *, uint32_t number);
 /* It sent stream bytes for that link: not read on while the link's queue is
  * long. sclient_release() lets those go on whose link has drained. */

@@ -118,11 +118,24 @@ relay_refuse(struct chan *ch, enum refusal code, const char *text)
 	buf_free(&b);
 }
 
+/* A shell that is typed into by name, and is lost. */
+static const struct sshell *
+relay_lost(struct workspace *w, const struct msg_open *m)
+{
+	const struct sshell *sh;
+
+	if (m->kind != OP_INPUT || m->uid != 0 || !w->ready)
+		return NULL;
+	sh = sshell_by_name(w, m->shell);
+	return sh != NULL && sh->state == SHELL_LOST ? sh : NULL;
+}
+
 void
 relay_open(struct chan *ch, const uint8_t *data, size_t len)
 {
 	struct sclient *c = ch->client;
 	struct workspace *w = ch->ws;
+	const struct sshell *lost;
 	struct msg_open m;
 
 	if (msg_open_get(&m, data, len) == -1 || m.kind < OP_EXEC ||
@@ -138,7 +151,11 @@ relay_open(struct chan *ch, const uint8_t *data, size_t len)
 		/* It crossed the word that the link is down; the client opens
 		 * again when it is up. */
 		log_debug("%s: OPEN while the link is down", w->name);
+	else if ((lost = relay_lost(w, &m)) != NULL)
+		relay_refuse(ch, R_LOST, lost->lost_why);
 	else {
+		if (m.kind == OP_EXEC)
+			sclient_news(c, ch->number, &w->news);
 		if (ch->relay != NULL &&
 		    memcmp(ch->relay->op, m.op, MSG_ID) == 0)
 			relay_free(ch->relay);

@@ -24,7 +24,8 @@ shell_remember(struct state_shell *to, const struct sshell *sh)
 	to->uid = sh->uid;
 	to->created_ms = sh->created_ms;
 	to->output_ms = sh->output_ms;
-	to->ended = sh->state == SHELL_ENDED;
+	to->ended = sh->state == SHELL_ENDED ? STATE_ENDED :
+	    sh->state == SHELL_LOST ? STATE_LOST : STATE_ALIVE;
 	to->how = sh->how;
 	to->code = sh->code;
 	to->rows = sh->rows;
@@ -61,8 +62,7 @@ state_collect(struct server *s, struct state *st)
 			continue;
 		to->shells = xcalloc(w->nshells, sizeof *to->shells);
 		TAILQ_FOREACH(sh, &w->shells, entry)
-			if (sh->state != SHELL_LOST)
-				shell_remember(&to->shells[to->nshells++], sh);
+			shell_remember(&to->shells[to->nshells++], sh);
 	}
 }
 
@@ -134,7 +134,9 @@ workspace_recall(struct server *s, const struct state_workspace *from)
 		sh->cols = o->cols;
 		sh->how = o->how;
 		sh->code = o->code;
-		if (o->ended)
+		if (o->ended == STATE_LOST)
+			sshell_set_lost(sh);
+		else if (o->ended)
 			sh->state = SHELL_ENDED;
 	}
 }
@@ -156,7 +158,7 @@ state_load(struct server *s)
 	}
 	if (cause != NULL)
 		log_warn("%s", cause);
-	free(cause);
+	s->news = cause;
 	random_bytes(s->id, MSG_ID);
 	state_later(s);
 }

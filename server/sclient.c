@@ -142,6 +142,21 @@ sclient_done(struct sclient *c, uint32_t channel, enum refusal code,
 	free(s);
 }
 
+void
+sclient_news(struct sclient *c, uint32_t channel, char **text)
+{
+	struct buf b;
+
+	if (*text == NULL || c->conn == NULL)
+		return;
+	buf_init(&b, TEXT_MAX * 4);
+	buf_str(&b, *text);
+	sclient_send_buf(c, CONN_CONTROL, F_NEWS, channel, &b);
+	buf_free(&b);
+	free(*text);
+	*text = NULL;
+}
+
 /* --- its end ------------------------------------------------------------ */
 
 /* What the client held is let go of; the struct lives on until the end of the
@@ -395,6 +410,8 @@ on_hello(struct sclient *c, uint8_t type, uint32_t channel,
 	c->role = role;
 	event_free(c->hello_ev);
 	c->hello_ev = NULL;
+	if (role == ROLE_CLIENT)
+		sclient_news(c, 0, &c->server->news);
 }
 
 static void

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/dirwatch.h"
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -263,20 +264,25 @@ server_listen(struct server *s, char **cause)
 	return 0;
 }
 
+static void	 server_names(struct server *);
+
+static void
+server_name_gone(void *arg)
+{
+	server_names(arg);
+}
+
 /* The lock is held for life and taken over by the kernel at death: whoever
  * has it may replace the socket. Without our names nobody finds us, and a
  * second server could start beside us. */
 static void
-server_names(int fd, short what, void *arg)
+server_names(struct server *s)
 {
-	struct server *s = arg;
 	const struct place *p = s->place;
 	char *cause = NULL;
 	struct stat st;
 	int lock;
 
-	(void)fd;
-	(void)what;
 	if (s->stopping)
 		return;
 	if (place_dir(p->dir, &cause) == -1)
@@ -293,23 +299,40 @@ server_names(int fd, short what, void *arg)
 		fd_close(&s->lock_fd);
 		s->lock_fd = lock;
 	}
-	if (lstat(p->server_sock, &st) == 0 && st.st_ino == s->sock_ino) {
-		/* Cleaners go by age. */
-		(void)utimensat(AT_FDCWD, p->dir, NULL, 0);
-		(void)utimensat(AT_FDCWD, p->server_sock, NULL, 0);
-		(void)utimensat(AT_FDCWD, p->server_lock, NULL, 0);
-		return;
+	if (lstat(p->server_sock, &st) == -1 || st.st_ino != s->sock_ino) {
+		log_info("the socket is gone: putting it back");
+		if (s->listen_ev != NULL)
+			event_free(s->listen_ev);
+		s->listen_ev = NULL;
+		fd_close(&s->listen_fd);
+		if (server_listen(s, &cause) == -1)
+			goto fail;
 	}
-	log_info("the socket is gone: putting it back");
-	event_free(s->listen_ev);
-	s->listen_ev = NULL;
-	fd_close(&s->listen_fd);
-	if (server_listen(s, &cause) == -1)
-		goto fail;
+	if (s->watch == NULL)
+		s->watch = dirwatch_new(s->base, p->dir, server_name_gone, s);
+	dirwatch_again(s->watch);
 	return;
 fail:
+	/* What was tried in vain comes and goes there, too: at the next look,
+	 * not at once. */
+	dirwatch_free(s->watch);
+	s->watch = NULL;
 	log_warn("%s", cause);
 	free(cause);
+}
+
+static void
+server_names_look(int fd, short what, void *arg)
+{
+	const struct server *s = arg;
+
+	(void)fd;
+	(void)what;
+	server_names(arg);
+	/* Cleaners go by age. */
+	(void)utimensat(AT_FDCWD, s->place->dir, NULL, 0);
+	(void)utimensat(AT_FDCWD, s->place->server_sock, NULL, 0);
+	(void)utimensat(AT_FDCWD, s->place->server_lock, NULL, 0);
 }
 
 static struct event *
@@ -377,10 +400,11 @@ server_start(struct server *s, char **cause)
 	state_load(s);
 	if (server_listen(s, cause) == -1)
 		return -1;
-	s->usr1_ev = evsignal_new(s->base, SIGUSR1, server_names, s);
-	s->names_ev = event_new(s->base, -1, EV_PERSIST, server_names, s);
+	s->usr1_ev = evsignal_new(s->base, SIGUSR1, server_names_look, s);
+	s->names_ev = event_new(s->base, -1, EV_PERSIST, server_names_look, s);
 	event_add(s->usr1_ev, NULL);
 	event_add(s->names_ev, &names);
+	server_names(s);
 	server_local(s);
 	return 0;
 }
@@ -406,6 +430,7 @@ server_clear(struct server *s)
 	traced_clear(s);
 	conf_free(s->conf);
 	free(s->theme);
+	free(s->news);
 	event_gone(s->listen_ev);
 	event_gone(s->pass_ev);
 	event_gone(s->tick_ev);
@@ -417,6 +442,7 @@ server_clear(struct server *s)
 	event_gone(s->hup_ev);
 	event_gone(s->usr1_ev);
 	event_gone(s->names_ev);
+	dirwatch_free(s->watch);
 	fd_close(&s->listen_fd);
 	/* The connections' last bytes are still on the loop. */
 	event_base_loop(s->base, EVLOOP_NONBLOCK);

@@ -13,6 +13,9 @@
 #include "blame.h"
 #include "inside.h"
 
+/* Names in one line for people. */
+#define LOST_NAMED	8
+
 struct sshell *
 sshell_new(struct workspace *w, uint64_t uid, const char *name)
 {
@@ -279,14 +282,48 @@ sshell_link_down(struct workspace *w)
 }
 
 void
-sshell_all_lost(struct workspace *w, const char *why)
+sshell_set_lost(struct sshell *sh)
+{
+	sh->state = SHELL_LOST;
+	free(sh->lost_why);
+	sh->lost_why = xasprintf("%s:%s is lost: %s was started anew: its "
+	    "earlier shells are lost", sh->ws->name, sh->name, sh->ws->name);
+}
+
+/* "a, b, c and 7 more" */
+static void
+shell_lost_news(struct workspace *w, const struct buf *names, size_t n)
+{
+	const char *list = n != 0 ? (const char *)names->data : "";
+
+	log_warn("%s was started anew%s%s%s", w->name, n != 0 ?
+	    ": lost: " : "", list, n > LOST_NAMED ? ", ..." : "");
+	if (n == 0)
+		return;
+	free(w->news);
+	if (n > LOST_NAMED)
+		w->news = xasprintf("%s was started anew: its earlier shells "
+		    "are lost (%s and %zu more)", w->name, list,
+		    n - LOST_NAMED);
+	else
+		w->news = xasprintf("%s was started anew: its earlier shell%s "
+		    "lost (%s)", w->name, n > 1 ? "s are" : " is", list);
+}
+
+void
+sshell_all_lost(struct workspace *w)
 {
 	struct sshell *sh, *next;
+	struct buf names;
+	size_t n = 0;
 
+	buf_init(&names, LOST_NAMED * (SHELL_NAME_MAX + 2) + 1);
 	TAILQ_FOREACH_SAFE(sh, &w->shells, entry, next) {
 		if (sh->state == SHELL_LOST) {
-			/* Of an earlier instance still: told long enough. */
-			sshell_free(sh);
+			/* Of an earlier instance still, and nobody asked. They
+			 * must not add up for ever. */
+			if (w->nshells > SHELLS_MAX)
+				sshell_free(sh);
 			continue;
 		}
 		sh->id = 0;
@@ -296,15 +333,18 @@ sshell_all_lost(struct workspace *w, const char *why)
 			sshell_free(sh);
 			continue;
 		}
-		sh->state = SHELL_LOST;
-		free(sh->lost_why);
-		sh->lost_why = xasprintf("%s:%s is lost: %s", w->name,
-		    sh->name, why);
+		sshell_set_lost(sh);
+		if (n++ < LOST_NAMED)
+			buf_printf(&names, "%s%s", n > 1 ? ", " : "",
+			    sh->name);
 		request_shell_gone(sh, sh->lost_why, true);
 		attach_lost(sh, sh->lost_why);
 		mirror_free(sh->mirror);
 		sh->mirror = NULL;
 	}
+	buf_u8(&names, 0);
+	shell_lost_news(w, &names, n);
+	buf_free(&names);
 	state_later(w->server);
 }
 

@@ -192,12 +192,14 @@ state_read(struct state *st, const char *path, char **cause)
 		return 0;
 	}
 	aside = xasprintf("%s.damaged", path);
-	if (rename(path, aside) == -1)
-		*cause = xasprintf("%s is damaged, and cannot be set aside: %s",
-		    path, strerror(errno));
+	/* An earlier one may be there, of another kind. */
+	if (rename(path, aside) == -1 && (unlink(aside) == -1 ||
+	    rename(path, aside) == -1))
+		*cause = xasprintf("%s is damaged, and cannot be set aside: "
+		    "%s; remove it", path, strerror(errno));
 	else
-		*cause = xasprintf("%s is damaged; it was set aside as %s",
-		    path, aside);
+		*cause = xasprintf("%s was damaged and is now %s; shells show "
+		    "again when their workspaces are connected", path, aside);
 	free(aside);
 	free(data);
 	return -1;

@@ -15,9 +15,12 @@
 #include "wire/frame.h"
 #include "wire/msg.h"
 
+enum state_end { STATE_ALIVE, STATE_ENDED, STATE_LOST };
+
 struct state_shell {
 	uint64_t uid, created_ms, output_ms;
-	uint8_t	 ended, how;
+	uint8_t	 ended;		/* enum state_end */
+	uint8_t	 how;
 	uint32_t code;
 	uint16_t rows, cols;
 	char	*name, *command, *title, *signal;

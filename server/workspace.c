@@ -95,6 +95,7 @@ workspace_free(struct workspace *w)
 	strv_free(w->send_env);
 	free(w->agent_version);
 	free(w->theme);
+	free(w->news);
 	free(w->tries);
 	free(w->name);
 	free(w->reach);
@@ -543,7 +544,7 @@ static void
 workspace_up(struct workspace *w, const struct msg_hello *agent)
 {
 	static const uint8_t zero[MSG_ID];
-	char *why, id[2 * MSG_ID + 1];
+	char id[2 * MSG_ID + 1];
 	bool same;
 
 	if (agent == NULL)
@@ -557,13 +558,8 @@ workspace_up(struct workspace *w, const struct msg_hello *agent)
 	trace_fact(w->trace, "shells", w->nshells > 0 ? "remembered" : "asked",
 	    "%u from before", w->nshells);
 	if (w->agent_known && memcmp(w->agent, agent->id, MSG_ID) != 0 &&
-	    memcmp(w->agent, zero, MSG_ID) != 0) {
-		why = xasprintf("%s was started anew: its earlier shells are "
-		    "lost", w->name);
-		log_warn("%s", why);
-		sshell_all_lost(w, why);
-		free(why);
-	}
+	    memcmp(w->agent, zero, MSG_ID) != 0)
+		sshell_all_lost(w);
 	memcpy(w->agent, agent->id, MSG_ID);
 	w->agent_known = true;
 	free(w->agent_version);

@@ -221,11 +221,22 @@ on_names(const char *list, void *arg)
 	fail(a, why);
 }
 
+/* docker's words, and podman's ("can only create exec sessions on running
+ * containers: container state improper"). */
+static bool
+stopped_container(const char *s)
+{
+	return strcasestr(s, "container ") != NULL &&
+	    (strcasestr(s, "is not running") != NULL ||
+	    strcasestr(s, "on running containers") != NULL);
+}
+
 /* The transport is gone and no word of the bootstrap's explains it. */
 static void
 explain(struct attempt *a, int status)
 {
 	enum scheme scheme = a->spec.target->scheme;
+	const char *prog = scheme == SCHEME_DOCKER ? "docker" : "podman";
 	char *words, *otherwise, *s;
 
 	words = child_words(status);
@@ -241,13 +252,20 @@ explain(struct attempt *a, int status)
 	} else
 		s = last_words(a, otherwise);
 	free(otherwise);
-	if ((scheme == SCHEME_DOCKER || scheme == SCHEME_PODMAN) &&
-	    (strcasestr(s, "no such container") != NULL ||
-	    strcasestr(s, "no container with name") != NULL)) {
+	if (scheme != SCHEME_DOCKER && scheme != SCHEME_PODMAN) {
+		fail(a, s);
+		return;
+	}
+	if (stopped_container(s)) {
+		free(s);
+		s = xasprintf("the container is not running (%s start %s "
+		    "starts it)", prog, a->spec.target->host);
+	}
+	if (strcasestr(s, "no such container") != NULL ||
+	    strcasestr(s, "no container with name") != NULL) {
 		a->why = s;
-		a->names = names_start(a->spec.base,
-		    scheme == SCHEME_DOCKER ? "docker" : "podman",
-		    a->env, on_names, a);
+		a->names = names_start(a->spec.base, prog, a->env, on_names,
+		    a);
 		return;
 	}
 	fail(a, s);

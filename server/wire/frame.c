@@ -74,6 +74,7 @@ static const struct frame_kind table[] = {
 	{ F_COLOURS,	"COLOURS",	C,	WIRE_THEME_MAX + 1 },
 	{ F_ENQUIRE,	"ENQUIRE",	SC,	1 },
 	{ F_PROGRESS,	"PROGRESS",	SC,	16 },
+	{ F_NEWS,	"NEWS",		SC,	WIRE_WORDS_MAX },
 	{ F_WAIT,	"WAIT",		C,	WIRE_WORDS_MAX },
 	{ F_WAITED,	"WAITED",	SC,	WIRE_WORDS_MAX },
 	{ F_CAPTURE,	"CAPTURE",	C,	WIRE_WORDS_MAX },
@@ -115,7 +116,8 @@ frame_kind(uint8_t type)
 bool
 frame_ignorable(uint8_t type)
 {
-	return type == F_THEME || type == F_COLOURS || type == F_ENQUIRE;
+	return type == F_THEME || type == F_COLOURS || type == F_ENQUIRE ||
+	    type == F_NEWS;
 }
 
 static void
