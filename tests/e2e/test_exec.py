@@ -41,13 +41,18 @@ def status_fd(t):
         res = t.run('exec', '--status-fd', w, *argv, rc=rc, pass_fds=(w,))
         os.close(w)
         with os.fdopen(r) as f:
-            return json.loads(f.read()), res
+            got = json.loads(f.read())
+            agents.append(got.pop('agent', None))
+            return got, res
+    agents = []
     for ws in places(t):
         eq(status(ws, '--', 'sh', '-c', 'exit 3', rc=3)[0], {'exit': 3}, ws)
         eq(status(ws, '--', 'sh', '-c', 'exit 125', rc=125)[0], {'exit': 125},
            ws)
         eq(status(ws, '--', 'sh', '-c', 'kill -KILL $$', rc=137)[0],
            {'signal': 'KILL'}, ws)
+    eq([len(a) for a in agents], [32] * len(agents), 'agents')
+    eq(len(set(agents)), len(agents) // 3, 'agents, one a place')
     for rc, args in ((125, ('ssh:nowhere.invalid', '--', 'true')),
                      (2, ('local', '--')), (2, ('local',)), (2, ('--', 'true')),
                      (2, ('-Z', 'local', '--', 'true')),
@@ -140,7 +145,8 @@ def a_full_disk_here(t):
                           'echo x; echo y >&2', rc=125, pass_fds=(w,),
                           **{fd: full})
                 os.close(w)
-                eq(os.read(r, 100), b'{"exit":0}\n', 'the command itself')
+                got = json.loads(os.read(r, 200))
+                eq(got['exit'], 0, 'the command itself')
                 os.close(r)
                 if fd == 'stdout':
                     ok('No space left' in p.err, p)

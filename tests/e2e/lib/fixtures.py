@@ -268,6 +268,104 @@ events_logger = "file"
                            stderr=subprocess.DEVNULL, timeout=30)
 
 
+class Box:
+    """A workspace that ends, is made anew, stopped and started: a container,
+    or (a sanitized dlmux, no podman) an ssh host in PID and mount namespaces
+    of its own. DLMUX_BOX=podman|namespaces asks for one kind. Its home holds
+    a file `life`: how often it was made. `shared` is the same inside and
+    outside."""
+
+    def __init__(self, t, name='box'):
+        self.t, self.name = t, name
+        self.life = 0
+        self.shared = t.mkdir('shared')
+        os.chmod(self.shared, 0o777)
+        kinds = (os.environ.get('DLMUX_BOX') or 'podman namespaces').split()
+        why = []
+        for k in kinds:
+            try:
+                getattr(self, k)()
+                break
+            except Skip as e:
+                why.append('%s: %s' % (k, e))
+        else:
+            raise Skip('; '.join(why))
+        self.kind = k
+        print('a box of the kind', k)
+
+    def podman(self):
+        self.ct = getattr(self.t, 'podman', None) or Podman(self.t)
+        self.t.podman = self.ct
+        self.ws = 'podman:' + self.name
+        self.home = self.t.path('ct', 'fs-' + self.name, 'root')
+        self.make, self.start, self.stop = (self.podman_make,
+                                            self.podman_start,
+                                            self.podman_stop)
+        self.make()
+
+    def run(self, *args):
+        sh(['podman'] + list(args), env=self.t.env)
+
+    def podman_make(self):
+        if self.life > 0:
+            self.run('rm', '-f', '-t', '0', self.name)
+            shutil.rmtree(os.path.dirname(self.home))
+        self.life += 1
+        self.t.write('ct/rootfs/root/life', '%d\n' % self.life)
+        self.ct.container(self.name, '-v', self.shared + ':' + self.shared)
+
+    def podman_stop(self):
+        self.run('stop', '-t', '0', self.name)
+
+    def podman_start(self):
+        self.run('start', self.name)
+
+    def namespaces(self):
+        t = self.t
+        need('nsenter')
+        p = subprocess.run([need('unshare'), '--fork', '--pid',
+                            '--mount-proc', 'true'], stderr=subprocess.PIPE)
+        if p.returncode != 0:
+            raise Skip('no namespaces here: ' + p.stderr.decode().strip())
+        self.init = t.path('init-' + self.name)
+        ssh = getattr(t, 'ssh', None) or Ssh(t)
+        host = ssh.host(self.name, proxy_prefix='[ -n "$INSIDE" ] || exec env '
+                        'INSIDE=1 nsenter -t "$(cat %s)" -p -m sh "$0"' %
+                        self.init)
+        self.ws = 'ssh:' + self.name
+        self.home = host.home
+        self.make, self.start, self.stop = (self.ns_make, self.ns_start,
+                                            self.ns_stop)
+        self.make()
+
+    def ns_make(self):
+        if self.life > 0:
+            self.stop()
+            shutil.rmtree(self.home)
+            os.mkdir(self.home, 0o700)
+        self.life += 1
+        self.t.write(os.path.join(self.home, 'life'), '%d\n' % self.life)
+        self.start()
+
+    def ns_start(self):
+        """Its first process is the only child of unshare's."""
+        self.p = subprocess.Popen(['unshare', '--fork', '--pid',
+                                   '--mount-proc', '--kill-child', 'sh', '-c',
+                                   'echo; exec sleep 3600'], env=self.t.env,
+                                  stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL)
+        self.p.stdout.readline()
+        self.p.stdout.close()
+        with open('/proc/%d/task/%d/children' % (self.p.pid,
+                                                 self.p.pid)) as f:
+            self.t.write(self.init, f.read().strip())
+
+    def ns_stop(self):
+        os.kill(int(open(self.init).read()), 9)
+        self.p.wait()
+
+
 def devpod(t, name, wait=1.7):
     """A devpod workspace: an entry in the config that devpod writes, whose
     ProxyCommand asks for `wait` seconds under the workspace's lock."""
