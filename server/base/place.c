@@ -179,19 +179,38 @@ place_dir(const char *path, char **cause)
 	return -1;
 }
 
-/* The directories above path, made 0700 as the XDG specification asks. */
-static void
-place_parents(const char *path)
+/* False: it is not there and cannot be made. errno is mkdir's. */
+static bool
+place_there(const char *path)
+{
+	struct stat st;
+	int error;
+
+	if (mkdir(path, 0700) == 0)
+		return true;
+	error = errno;
+	if (lstat(path, &st) == 0)
+		return true;
+	errno = error;
+	return false;
+}
+
+/* The directories above path, made 0700 as the XDG specification asks. False and
+ * *cause. */
+static bool
+place_parents(const char *path, char **cause)
 {
 	char *copy = xstrdup(path), *p;
+	bool ok = true;
 
-	for (p = copy + 1; (p = strchr(p, '/')) != NULL; p++) {
+	for (p = copy + 1; ok && (p = strchr(p, '/')) != NULL; p++) {
 		*p = '\0';
-		/* What fails here fails again below, with words. */
-		(void)mkdir(copy, 0700);
+		if (!(ok = place_there(copy)))
+			*cause = xasprintf("%s: %s", copy, strerror(errno));
 		*p = '/';
 	}
 	free(copy);
+	return ok;
 }
 
 static char *
@@ -214,41 +233,55 @@ place_writable(const char *path)
 
 /*
  * Makes and checks p->dir. 1: somewhere else is to be tried (a home that
- * cannot be written is no fault); -1: something is wrong and *cause says so.
+ * cannot be written is no fault); -1: something is wrong. *cause says so.
  */
 static int
 place_make(struct place *p, char **cause)
 {
 	struct sockaddr_un sun;
-	struct stat st;
+	const char *path = p->state;
 
-	place_parents(p->state);
-	if (mkdir(p->state, 0700) == -1 && lstat(p->state, &st) == -1)
+	if (!place_parents(path, cause))
 		return 1;
-	if (place_dir(p->state, cause) == -1)
+	if (!place_there(path))
+		goto elsewhere;
+	if (place_dir(path, cause) == -1)
 		return -1;
-	if (strlen(p->dir) + PLACE_SOCK_TAIL > sizeof sun.sun_path)
-		return 1;
-	if (mkdir(p->dir, 0700) == -1 && lstat(p->dir, &st) == -1)
-		return 1;
-	if (place_dir(p->dir, cause) == -1)
+	path = p->dir;
+	if (strlen(path) + PLACE_SOCK_TAIL > sizeof sun.sun_path) {
+		errno = ENAMETOOLONG;
+		goto elsewhere;
+	}
+	if (!place_there(path))
+		goto elsewhere;
+	if (place_dir(path, cause) == -1)
 		return -1;
-	return place_writable(p->dir) ? 0 : 1;
+	if (place_writable(path))
+		return 0;
+elsewhere:
+	*cause = xasprintf("%s: %s", path, strerror(errno));
+	return 1;
 }
 
+/* *cause: why the first directory would not do; an error tells both. */
 static int
 place_fallback(struct place *p, char **cause)
 {
 	uint64_t h = place_hash(PLACE_HASH_START, p->dir);
-	char *top;
+	char *top, *first = *cause, *second = NULL;
 	int r;
 
 	top = xasprintf("/tmp/dlmux-%lu", (unsigned long)geteuid());
 	free(p->dir);
 	p->dir = xasprintf("%s/%016" PRIx64, top, h);
-	r = place_dir(top, cause);
+	*cause = NULL;
+	r = place_dir(top, &second);
 	if (r == 0)
-		r = place_dir(p->dir, cause);
+		r = place_dir(p->dir, &second);
+	if (r == -1)
+		*cause = xasprintf("%s; %s", first, second);
+	free(first);
+	free(second);
 	free(top);
 	return r;
 }

@@ -412,6 +412,24 @@ on_got(struct attempt *a)
 		trace_enter(a->spec.trace, PHASE_CONFIRM);
 }
 
+/* tried: the directories, and behind a semicolon which of them are full. */
+static void
+fail_nodir(struct attempt *a, char *tried)
+{
+	static const char full[] = "; no room in ";
+	char *in = strstr(tried, full);
+
+	if (in == NULL) {
+		fail_with(a, xasprintf("no directory there is writable, yours "
+		    "alone and lets programs run (tried %s)", tried));
+		return;
+	}
+	*in = '\0';
+	fail(a, xasprintf("the disk there is full: no room for the agent "
+	    "(%.1f MB) in %s (tried %s)", (double)a->payload.size / 1e6,
+	    in + sizeof full - 1, tried));
+}
+
 /* False: the attempt is over or began anew. */
 static bool
 take(struct attempt *a, const char *data, size_t n)
@@ -442,9 +460,7 @@ take(struct attempt *a, const char *data, size_t n)
 		case BOOT_NODIR:
 			log_clean(clean, sizeof clean,
 			    boot_scan_text(a->scan));
-			fail_with(a, xasprintf("no directory there is "
-			    "writable, yours alone and lets programs run "
-			    "(tried %s)", clean));
+			fail_nodir(a, clean);
 			return false;
 		case BOOT_FAIL:
 			fail_upload(a);

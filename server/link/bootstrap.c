@@ -37,8 +37,8 @@ struct boot_scan {
 	char	 noise[BOOT_NOISE_KEEP + 1];
 };
 
-/* $d: directory, $a: the program in it, $t: the new file, $w: the step. A
- * directory is gone into before it is looked at, and everything in it named
+/* $d: directory, $a: the program in it, $t: the new file, $f: the directories
+ * that are full, $w: the step. A directory is gone into before it is looked at, and everything in it named
  * from there: in a /tmp that others write, a name could be another thing at
  * each use. */
 static const char candidates[] =
@@ -61,15 +61,17 @@ static const char warm_tail[] =
 	"exec $a agent --stdio $m; done; ";
 
 static const char cold[] =
-	"t=; for d in \"$@\"; do "
+	"t=; f=; for d in \"$@\"; do "
 	"case $d in /*) ;; *) continue;; esac; "
 	"mkdir -p \"$d\"; test -L \"$d\" && continue; "
 	"cd \"$d\" && test -O . && chmod 700 . || continue; "
 	"t=./.$n.$m; "
-	"if test -c /dev/zero; then head -c $s /dev/zero >$t; fi && "
+	"if test -c /dev/zero; then head -c $s /dev/zero >$t || "
+	"{ test -f $t && f=\"$f $d\"; false; }; fi && "
 	"true >$t && chmod 700 $t && $t && break; "
 	"rm -f $t; t=; done; "
-	"if test -z \"$t\"; then echo \"$m NODIR $*\"; exit 1; fi; "
+	"if test -z \"$t\"; then echo \"$m NODIR $*${f:+; no room in$f}\"; "
+	"exit 1; fi; "
 	"echo \"$m NEED $(uname -sm)\"; "
 	"w=write; { while sleep 1 >/dev/null 2>&1; do "
 	"test -f $t && echo \"$m GOT $(wc -c <$t)\" || break; done; } 2>/dev/null & "

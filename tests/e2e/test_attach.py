@@ -474,20 +474,3 @@ def questions_are_answered_once(t):
     o.type('echo clean\r')
     o.see('^clean$')
     ok(not re.search(r'\[\??\d+;\d+', o.screen().rows[-1]), 'no stray answer')
-
-
-@test()
-def the_shell_is_lost(t):
-    """a container gone and made anew: the shell is lost, said so, 125"""
-    p = fixtures.Podman(t)
-    c = p.container('box')
-    o = t.outer('attach', 'podman:box', shell=True)
-    o.see(PROMPT, 30)
-    subprocess.run(['podman', 'rm', '-f', '-t', '0', c], env=t.env,
-                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                   timeout=30)
-    shutil.rmtree(t.path('ct', 'fs-box'))
-    p.container('box')
-    o.see('^left 125$', 60)
-    s = o.screen()
-    print(s.text)

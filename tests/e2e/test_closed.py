@@ -175,6 +175,7 @@ def stopped_and_started(t):
     p = t.popen('exec', box.ws, '--', 'sh', '-c', 'echo up; exec sleep 100')
     eq(p.stdout.readline(), b'up\n')
     box.stop()
+    wait_for(lambda: t.ls()[0]['state'] != 'up', 20, 'the loss is known')
     r = run(t, box.ws, 'true', rc=125)
     ok('error' in r.how and r.secs < 5 * SLOW, repr(r))
     print('exec while it is stopped: %.2f s, %s' % (r.secs, r.err.strip()))
@@ -251,12 +252,15 @@ def use(t, ws, path, what, words):
         t.run('exec', ws, '--', 'true')
         said = 'says: ' + r.err.strip()
     said = said.replace(os.path.dirname(path), '...')
-    words.setdefault(said, []).append(what)
+    name, _, what = what.partition(': ')
+    words.setdefault(said, {}).setdefault(name, []).append(what)
 
 
 def tell(words):
-    for said, what in words.items():
-        print('%-62s %s' % (', '.join(what), said or 'healed'))
+    for said, names in words.items():
+        print(said or 'healed')
+        for name, how in names.items():
+            print('  %s: %s' % (name, ', '.join(how)))
 
 
 @test(timeout=150)
@@ -268,6 +272,7 @@ def files_of_a_server_left_behind(t):
     words = {}
     for name, path in (('socket', k['socket']), ('log', k['log']),
                        ('lock', d + '/server.lock'),
+                       ('blame', d + '/server.blame'),
                        ('state', k['state_file'])):
         for how in HOW:
             wait_for(lambda: os.path.exists(k['state_file']) or
@@ -356,6 +361,32 @@ def an_ssh_that_is_killed(t):
 
 # --- (e) agents and disks -----------------------------------------------------
 
+@test(timeout=60)
+def an_agent_that_is_killed(t):
+    """(e) a killed agent: its exec is unknown, its shells are lost, said so"""
+    fixtures.Ssh(t).host('web')
+    for ws in ('local', 'ssh:web'):
+        t.run('new', ws + ':b')
+        old = run(t, ws, 'true', rc=0).how['agent']
+        p = t.popen('exec', ws, '--', 'sh', '-c', 'echo up; exec sleep 60')
+        eq(p.stdout.readline(), b'up\n')
+        o = t.outer('attach', ws + ':a', shell=True)
+        o.see(PROMPT)
+        for a in t.agent_pids():
+            os.kill(a, signal.SIGKILL)
+        r = t.finish(p, timeout=30)
+        ok(r.rc == 125 and 'unknown' in r.err, repr(r))
+        print('its exec:', r.err.strip())
+        told_lost(o, 'a')
+        r = run(t, ws, 'true', rc=0)
+        ok(r.how['agent'] != old and 'lost (' in r.err, repr(r))
+        print('the next:', r.err.strip())
+        eq(sorted(lost(t, ws)), ['a', 'b'], 'ls')
+        o = t.outer('attach', ws + ':b', shell=True)
+        told_lost(o, 'b')
+        t.run('kill', ws + ':a')
+
+
 @test(timeout=90)
 def names_that_a_cleaner_took(t):
     """(e) an agent's socket deleted, linked or not: no shell is lost"""
@@ -386,24 +417,38 @@ def names_that_a_cleaner_took(t):
               box.ws + ':a', 'clear; echo still $v')
 
 
-@test(timeout=60, alone=True)
-def disks_that_are_full(t):
-    """(e) full at the upload, at the first run, later: told in words, or works"""
-    t.guard_tmp()
-    if os.getuid() != 0:
-        raise Skip('needs root to mount a small file system')
-    ssh = fixtures.Ssh(t)
-    size = os.path.getsize(os.path.realpath(t.bin + '/dlmux'))
-    for name, kib in (('none', 16), ('half', size // 2048),
-                      ('just', size // 1024 + 40)):
-        host = ssh.host(name)
-        p = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=%dk' % kib,
-                            'tmpfs', host.home], stderr=subprocess.PIPE)
-        if p.returncode != 0:
-            raise Skip('cannot mount here: ' + p.stderr.decode().strip())
-        t.cleanups.append(lambda h=host.home: subprocess.run(
-            ['umount', '-l', h]))
-        # Only there: elsewhere is room enough.
-        r = t.run('exec', 'ssh:' + name, '--', 'echo', 'hi', rc=None,
-                  timeout=30)
-        print('%s: %r' % (name, r))
+@test(timeout=60)
+def a_disk_that_is_full(t):
+    """(e) full at the upload or at the first run: told; later: works on"""
+    p = fixtures.Podman(t)
+    kib = os.path.getsize(os.path.realpath(t.bin + '/dlmux')) // 1024
+    # To be made there: .cache, dlmux, the program; no more.
+    for name, room in (('upload', '%dk' % (kib // 2)),
+                       ('run', '%dk,nr_inodes=4' % (kib + 200)),
+                       ('later', '%dk' % (kib + 200))):
+        disk = t.mkdir('disk-' + name)
+        m = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'mode=700,size=' +
+                            room, 'tmpfs', disk], stderr=subprocess.PIPE)
+        if m.returncode != 0:
+            raise Skip('cannot mount here: ' + m.stderr.decode().strip())
+        t.finals.insert(0, lambda d=disk: subprocess.run(['umount', '-l', d]))
+        p.container(name, '--read-only', '--read-only-tmpfs=false',
+                    '--shm-size', '16k', '-v', disk + ':/root')
+    words = {}
+    for name in ('upload', 'run'):
+        r = run(t, 'podman:' + name, 'true', rc=125)
+        ok(('No space left' in r.err or 'full' in r.err) and '/root' in r.err,
+           repr(r))
+        ok('error' in r.how and r.secs < 10 * SLOW, repr(r))
+        print('full at the %s: %s' % (name, r.err.strip()))
+    ws = 'podman:later'
+    t.run('new', ws + ':a')
+    r = run(t, ws, 'sh', '-c', 'cat /dev/zero >fill; df -k . | tail -n 1', rc=0)
+    print('full later:', r.out.strip())
+    t.run('send', '--wait', 'text=^still 42$', '--timeout', '10', ws + ':a',
+          'echo still $((6*7))')
+    t.run('new', ws + ':b')
+    # A new front finds the agent there, and needs no room.
+    t.run('disconnect', ws)
+    r = run(t, ws, 'cat', stdin=subprocess.PIPE, input=b'x' * 100000, rc=0)
+    eq(len(r.raw), 100000, 'an exec')

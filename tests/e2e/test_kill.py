@@ -345,27 +345,6 @@ def mid_open(t):
 
 
 @test(timeout=60)
-def an_agent_that_is_killed(t):
-    """a killed agent: the exec is unknown (125), the shells are lost"""
-    t.run('new', 'local:a')
-    r, w = os.pipe()
-    p = t.popen('exec', '--status-fd', w, 'local', '--', 'sh', '-c',
-                'echo up; sleep 60', pass_fds=(w,))
-    os.close(w)
-    eq(p.stdout.readline(), b'up\n')
-    o = t.outer('attach', 'local:a', shell=True)
-    o.see(PROMPT)
-    for a in t.agent_pids():
-        os.kill(a, signal.SIGKILL)
-    res = t.finish(p, timeout=30)
-    eq(res.rc, 125, repr(res))
-    with os.fdopen(r) as f:
-        ok('unknown' in f.read(), 'the status is unknown')
-    o.see('^left 125$', 20)
-    t.run('exec', 'local', '--', 'true', timeout=20)
-
-
-@test(timeout=60)
 def attached_after_kill_of_the_server(t):
     """an attached client goes on within a second of kill -9 of the server"""
     o = t.outer('attach', 'local:a', shell=True)
