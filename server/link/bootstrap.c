@@ -38,9 +38,9 @@ struct boot_scan {
 };
 
 /* $d: directory, $a: the program in it, $t: the new file, $f: the directories
- * that are full, $w: the step. A directory is gone into before it is looked at, and everything in it named
- * from there: in a /tmp that others write, a name could be another thing at
- * each use. */
+ * that are full, $w: the step. A directory is gone into before it is looked
+ * at, and everything in it named from there: in a /tmp that others write, a
+ * name could be another thing at each use. */
 static const char candidates[] =
 	"echo \"$m HERE\"; "
 	"umask 077; u=$(id -u); c=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}; "
