@@ -299,6 +299,30 @@ history_fits(struct saver *v, size_t room)
 	return n;
 }
 
+static bool
+old_sets(const uint8_t gset[4])
+{
+	int i;
+
+	for (i = 0; i < 4; i++)
+		if (gset[i] != 'B' && gset[i] != '0' && gset[i] != 'A')
+			return false;
+	return true;
+}
+
+static uint16_t
+version_of(const struct screen *s)
+{
+	int page;
+
+	if (!old_sets(s->gset) || (s->inner & INNER_NATIONAL))
+		return 2;
+	for (page = 0; page < PAGES; page++)
+		if (!old_sets(s->saved[page].gset))
+			return 2;
+	return 1;
+}
+
 void
 screen_checkpoint(const struct screen *s, enum checkpoint_kind kind,
     struct buf *b)
@@ -320,7 +344,7 @@ screen_checkpoint(const struct screen *s, enum checkpoint_kind kind,
 			meet_row(&v, grid_history(v.g, i));
 
 	buf_u32(b, CHECKPOINT_MAGIC);
-	buf_u16(b, CHECKPOINT_VERSION);
+	buf_u16(b, version_of(s));
 	buf_u8(b, kind);
 	buf_u64(b, s->offset);
 	buf_u16(b, s->rows);

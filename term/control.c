@@ -4,6 +4,7 @@
  * (erasing, inserting, deleting, scrolling) is carried out by libvterm; the
  * rest is here or in the part of its noun.
  */
+#include "charset.h"
 #include "screen-private.h"
 
 #define CSI(leader, mid, final) ((leader) << 16 | (mid) << 8 | (final))
@@ -198,6 +199,21 @@ escape_plain(struct screen *s, uint8_t final)
 	}
 }
 
+/* G0 to G3. A set of 96 characters cannot be G0. */
+static void
+designate(struct screen *s, const struct filter *f, uint8_t final)
+{
+	uint8_t set = charset_find(f->mid[0], f->mid[1], final,
+	    s->inner & INNER_NATIONAL);
+
+	if (set == 0)
+		return;
+	if (f->mid[0] >= '-')
+		s->gset[f->mid[0] - '-' + 1] = set;
+	else
+		s->gset[f->mid[0] - '('] = set;
+}
+
 void
 control_esc(struct screen *s, uint8_t final)
 {
@@ -205,26 +221,10 @@ control_esc(struct screen *s, uint8_t final)
 
 	if (f->nmid == 0)
 		escape_plain(s, final);
-	else if (f->nmid == 1)
-		switch (f->mid[0]) {
-		case '#':
-			if (final == '8')
-				align(s);
-			break;
-		case '(':
-		case ')':
-		case '*':
-		case '+':
-			s->gset[f->mid[0] - '('] =
-			    final == '0' || final == 'A' ? final : 'B';
-			break;
-		case '-':
-		case '.':
-		case '/':
-			/* 96 characters: the lower half is ASCII. */
-			s->gset[f->mid[0] - '-' + 1] = 'B';
-			break;
-		}
+	else if (f->mid[0] >= '(' && f->mid[0] <= '/' && f->mid[0] != ',')
+		designate(s, f, final);
+	else if (f->nmid == 1 && f->mid[0] == '#' && final == '8')
+		align(s);
 }
 
 /* --- CSI --------------------------------------------------------------- */

@@ -39,7 +39,8 @@ static const struct mode table[] = {
 	{ 1049,	false,	false,	MODE_ALT_SCREEN },
 	{ 2004,	false,	false,	MODE_PASTE },
 	{ 2026,	false,	false,	MODE_SYNC },
-	{ 2031,	false,	false,	MODE_THEME }
+	{ 2031,	false,	false,	MODE_THEME },
+	{ 42,	true,	false,	INNER_NATIONAL }
 };
 
 #define MODE_MOUSE (MODE_MOUSE_X10 | MODE_MOUSE_BTN | MODE_MOUSE_DRAG | \

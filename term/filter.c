@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "charset.h"
 #include "screen-private.h"
 
 #define REPLACEMENT	0xfffd
@@ -317,7 +318,9 @@ one(struct screen *s, uint8_t c)
 		control_c0(s, c);
 		return;
 	}
-	if (c == 0x7f)
+	/* It is a character only where there are 96. */
+	if (c == 0x7f && (f->state != FILTER_GROUND ||
+	    text_set(s) != CHARSET_LATIN1))
 		return;
 	if (c >= 0x80) {
 		f->state = FILTER_GROUND;

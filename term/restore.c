@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../server/base/mem.h"
+#include "charset.h"
 #include "checkpoint.h"
 #include "screen-private.h"
 #include "width.h"
@@ -298,7 +299,7 @@ load_gset(struct loader *l, uint8_t *gset)
 
 	for (i = 0; i < 4; i++) {
 		gset[i] = rd_u8(&l->r);
-		if (gset[i] != 'B' && gset[i] != '0' && gset[i] != 'A')
+		if (!charset_known(gset[i]))
 			l->bad = true;
 	}
 }
@@ -421,7 +422,7 @@ load_modes(struct loader *l)
 	s->modes.cursor_shape = within(l, rd_u8(&l->r), 0, 6);
 	s->modes.modify_other = within(l, rd_u8(&l->r), 0, 2);
 	s->inner = rd_u32(&l->r);
-	if (s->inner & ~(INNER_COLUMNS * 2u - 1))
+	if (s->inner & ~(INNER_NATIONAL * 2u - 1))
 		l->bad = true;
 	s->xsaved = rd_u64(&l->r);
 }
@@ -522,9 +523,9 @@ screen_restore(struct screen *s, const void *data, size_t len)
 	int rows, cols, kind, rv = -1;
 
 	rd_init(&l.r, data, len);
-	if (rd_u32(&l.r) != CHECKPOINT_MAGIC ||
-	    rd_u16(&l.r) != CHECKPOINT_VERSION)
+	if (rd_u32(&l.r) != CHECKPOINT_MAGIC)
 		l.bad = true;
+	within(&l, rd_u16(&l.r), 1, CHECKPOINT_VERSION);
 	kind = rd_u8(&l.r);
 	if (kind != CHECKPOINT_LIGHT && kind != CHECKPOINT_FULL)
 		l.bad = true;

@@ -58,7 +58,8 @@ enum {
 	INNER_NEWLINE	= 1 << 3,	/* LNM 20 */
 	INNER_SIDES	= 1 << 4,	/* DECLRMM ?69 */
 	INNER_BACKWRAP	= 1 << 5,	/* ?45 */
-	INNER_COLUMNS	= 1 << 6	/* ?40: DECCOLM may clear */
+	INNER_COLUMNS	= 1 << 6,	/* ?40: DECCOLM may clear */
+	INNER_NATIONAL	= 1 << 7	/* ?42: DECNRCM */
 };
 
 struct saved_cursor {
@@ -96,7 +97,7 @@ struct screen {
 	int32_t		 pen_index;	/* of pen, -1: look it up */
 	uint8_t		 gl;		/* G0..G3 in use for 7-bit bytes */
 	uint8_t		 gsingle;	/* SS2, SS3: for one character; or 0 */
-	uint8_t		 gset[4];	/* final bytes: 'B', '0', 'A', ... */
+	uint8_t		 gset[4];	/* what they are: charset.h */
 	uint32_t	 last;		/* for REP; 0 none */
 	struct saved_cursor saved[PAGES];
 
@@ -123,6 +124,7 @@ int	filter_one(const struct filter *, int i);
 
 /* text.c */
 void	text_put(struct screen *, uint32_t cp);
+uint8_t	text_set(const struct screen *);	/* of the next character */
 void	text_ascii(struct screen *, const uint8_t *, size_t);
 void	text_repeat(struct screen *, int count);
 bool	text_index(struct screen *);	/* down, scrolling at the margin;

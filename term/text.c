@@ -6,16 +6,9 @@
  */
 #include <string.h>
 
+#include "charset.h"
 #include "screen-private.h"
 #include "width.h"
-
-/* DEC special graphics, 0x5f to 0x7e. */
-static const uint16_t graphics[] = {
-	0x0020, 0x25c6, 0x2592, 0x2409, 0x240c, 0x240d, 0x240a, 0x00b0,
-	0x00b1, 0x2424, 0x240b, 0x2518, 0x2510, 0x250c, 0x2514, 0x253c,
-	0x23ba, 0x23bb, 0x2500, 0x23bc, 0x23bd, 0x251c, 0x2524, 0x2534,
-	0x252c, 0x2502, 0x2264, 0x2265, 0x03c0, 0x2260, 0x00a3, 0x00b7
-};
 
 static uint16_t
 pen_index(struct screen *s)
@@ -33,19 +26,23 @@ text_blank(struct screen *s)
 	return pen.bg == COLOUR_DEFAULT ? 0 : grid_pen_index(s->grid, &pen);
 }
 
-static uint32_t
-translate(struct screen *s, uint32_t cp)
+uint8_t
+text_set(const struct screen *s)
 {
 	uint8_t set = s->gset[s->gsingle != 0 ? s->gsingle : s->gl];
 
+	/* Among national sets it stands for the British one. */
+	return set == CHARSET_LATIN1 && (s->inner & INNER_NATIONAL) ? 'A' :
+	    set;
+}
+
+static uint32_t
+translate(struct screen *s, uint32_t cp)
+{
+	uint8_t set = text_set(s);
+
 	s->gsingle = 0;
-	if (cp >= 0x80)
-		return cp;
-	if (set == '0' && cp >= 0x5f && cp <= 0x7e)
-		return graphics[cp - 0x5f];
-	if (set == 'A' && cp == '#')
-		return 0xa3;
-	return cp;
+	return cp < 0x80 ? charset_char(set, cp) : cp;
 }
 
 bool

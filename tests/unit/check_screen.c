@@ -769,6 +769,68 @@ START_TEST(prompt_marks_stay_with_their_row)
 }
 END_TEST
 
+/* What xterm 379 makes of them, but for the British set at level 4, which it
+ * takes for Latin-1. */
+START_TEST(character_sets_are_xterms)
+{
+	static const struct {
+		const char *in, *want;
+	} sets[] = {
+		{ "\033(0ax\033(1a", "\342\226\222\342\224\202a" },
+		{ "\033(A#a\033(B#", "\302\243a#" },
+		{ "\033(<!(W$", "\302\241\302\244\305\222\342\270\256" },
+		{ "\033(%5]a", "\305\270\303\241" },
+		{ "\033(>aDV", "\316\261\316\224\342\210\232" },
+		/* National ones only when they are asked for. */
+		{ "\033(0\033(K[", "[" },
+		{ "\033[?42h\033(K[\033[?42l[", "\303\204\303\204" },
+		{ "\033[?42h\033(4[\033(C\\\033(f~\033(9[\033(Y`\033(6@",
+		    "\304\263\303\226\302\250\303\242\303\271\303\204" },
+		{ "\033[?42h\033(%6[\033(Z]\033(7@\033(=_\033(B[",
+		    "\303\203\302\277\303\211\303\250[" },
+		/* Unknown ones change nothing. */
+		{ "\033(0\033(xa\033(%xa\033(&5a\033(\"4a",
+		    "\342\226\222\342\226\222\342\226\222\342\226\222" },
+		{ "\033)0\033-F\016a\017a", "\342\226\222a" },
+		/* Of 96 characters: in G1 to G3, space and DEL included. */
+		{ "\033-A\016a\017a\033.A\033Naa\033/A\033o\177",
+		    "\303\241a\303\241a\303\277" },
+		{ "\033,A\177a", "a" },
+		{ "\033[?42h\033-A\016a#", "a\302\243" },
+		/* Text in UTF-8 stays what it is. */
+		{ "\033[?42h\033(K\303\251\344\270\200", "\303\251\344\270\200" },
+		{ "\033(>\0337d\033(B\0338d\033[!pd", "\316\264d" }
+	};
+	struct screen *t;
+	struct buf b;
+	size_t i;
+
+	for (i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+		open_screen(2, 20);
+		put(sets[i].in);
+		buf_init(&b, 65536);
+		screen_row_text(s, 0, false, &b, NULL);
+		buf_u8(&b, 0);
+		ck_assert_msg(strcmp((char *)b.data, sets[i].want) == 0,
+		    "%zu: %s, not %s", i, (char *)b.data, sets[i].want);
+		buf_reset(&b);
+		screen_checkpoint(s, CHECKPOINT_LIGHT, &b);
+		t = screen_new(5, 5, NULL, NULL);
+		ck_assert_int_eq(screen_restore(t, b.data, b.len), 0);
+		ck_assert(screen_equal(s, t, true, NULL));
+		/* An older reader is spared what it knows nothing of. */
+		ck_assert_int_eq(b.data[5], i < 2 || i == 9 ? 1 : b.data[5]);
+		screen_free(t);
+		buf_free(&b);
+		screen_free(s);
+	}
+	open_screen(2, 20);
+	put("\033[?42h\033[!p\033[?42$p\033[?42l\033[?42$p");
+	ck_assert_ptr_nonnull(strstr(told, ":\033[?42;1$y|"));
+	ck_assert_ptr_nonnull(strstr(told, ":\033[?42;2$y|"));
+}
+END_TEST
+
 START_TEST(palette_entries_come_and_go)
 {
 	uint32_t rgb;
@@ -932,6 +994,7 @@ main(void)
 	tcase_add_test(tc, modes_are_seen_also_several_at_once);
 	tcase_add_test(tc, prompt_marks_stay_with_their_row);
 	tcase_add_test(tc, palette_entries_come_and_go);
+	tcase_add_test(tc, character_sets_are_xterms);
 	tcase_add_test(tc, marks_tell_what_came_after_them);
 	tcase_add_test(tc, serials_change_with_what_they_stand_for);
 	tcase_add_test(tc, row_text_maps_bytes_to_columns);
