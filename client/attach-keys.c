@@ -14,6 +14,8 @@
 #include "../server/base/mem.h"
 #include "attached.h"
 
+/* So long untaken, typed keys are worth a word. */
+#define TYPED_MS	1000
 /* An escape that is no sequence: the prefix's recogniser lets it go. */
 #define PREFIX_MS	50
 
@@ -71,6 +73,7 @@ attached_keys_to(struct attached *a)
 	memset(&setup, 0, sizeof setup);
 	setup.workspace = a->workspace;
 	setup.input_max = CLIENT_TYPED_MAX;
+	setup.patient = true;
 	setup.open.kind = OP_INPUT;
 	setup.open.uid = a->uid;
 	setup.open.shell = a->shell;
@@ -83,10 +86,48 @@ attached_keys_to(struct attached *a)
 }
 
 static void
+typed_later(struct attached *a)
+{
+	static const struct timeval tv = { TYPED_MS / 1000, 0 };
+
+	if (!evtimer_pending(a->typed_ev, NULL))
+		evtimer_add(a->typed_ev, &tv);
+}
+
+/* What was typed a while ago and is not taken yet, or is by now. */
+void
+attached_typed_due(evutil_socket_t fd, short what, void *arg)
+{
+	struct attached *a = arg;
+	size_t kept = a->held.len;
+	struct typing *t;
+	struct buf b;
+
+	(void)fd;
+	(void)what;
+	for (t = a->typing; t != NULL; t = t->next)
+		kept += opchan_kept(t->op);
+	if (kept != a->told && a->channel != 0 && a->uid != 0) {
+		buf_init(&b, 16);
+		buf_u32(&b, (uint32_t)kept);
+		connect_send(a->connect, CONN_CONTROL, F_TYPED, a->channel,
+		    &b);
+		buf_free(&b);
+		a->told = (uint32_t)kept;
+	}
+	if (kept > 0)
+		typed_later(a);
+}
+
+static void
 typing_put(struct attached *a, const void *p, size_t n)
 {
 	if (n == 0 || a->read_only)
 		return;
+	if (a->told > 0)
+		event_active(a->typed_ev, EV_TIMEOUT, 1);
+	else
+		typed_later(a);
 	if (a->moving || a->typing == NULL) {
 		buf_put(&a->held, p, n);
 		return;
@@ -168,6 +209,9 @@ attached_command(struct attached *a, int key)
 	case 'p':
 		attached_move(a, ATTACH_PREV);
 		break;
+	case 'r':
+		attached_connect(a);
+		break;
 	case '?':
 		if (a->channel != 0 && a->uid != 0)
 			attached_overlay(a, true);
@@ -196,7 +240,7 @@ attached_typed(struct attached *a, const uint8_t *p, size_t n)
 
 	buf_init(&out, 65536);
 	while (n > 0 && !a->leaving) {
-		key = prefix_feed(a->prefix, "dcnp?", p, n, &used, &out);
+		key = prefix_feed(a->prefix, "dcnpr?", p, n, &used, &out);
 		p += used;
 		n -= used;
 		if (out.len > 0 && a->helping) {

@@ -39,6 +39,9 @@ attached_undo(struct attached *a)
 	if (!a->shown || a->caps == NULL)
 		return;
 	buf_init(&b, 65536);
+	if (a->noticed)
+		view_undrawn_notice(a->caps, a->rows, a->cols, "", &b);
+	a->noticed = false;
 	view_undo(a->caps, attached_modes(a), a->rows, &b);
 	if (buf_ok(&b))
 		outfd_put(a->out, b.data, b.len);
@@ -56,21 +59,25 @@ attached_notice(struct attached *a)
 
 	if (!a->shown || a->leaving)
 		return;
+	evtimer_add(a->notice_ev, &again);
+	if (!a->tty.raw)
+		return;		/* a question is there */
 	if (a->channel == 0)
 		(void)snprintf(text, sizeof text, "%s:%s: no server answers, "
 		    "starting one; %s d detaches", a->workspace, a->shell,
 		    a->key);
 	else
-		(void)snprintf(text, sizeof text, "%s: %s; %s d detaches",
-		    a->workspace, a->link_text != NULL &&
-		    a->link_text[0] != '\0' ? a->link_text : "reconnecting",
-		    a->key);
+		(void)snprintf(text, sizeof text, "%s: not connected; %s r "
+		    "connects, d detaches; %s", a->workspace, a->key,
+		    a->link_text != NULL && a->link_text[0] != '\0' ?
+		    a->link_text : "reconnecting");
 	buf_init(&b, 65536);
 	view_undrawn_notice(a->caps, a->rows, a->cols, text, &b);
-	if (buf_ok(&b) && outfd_queued(a->out) == 0)
+	if (buf_ok(&b) && outfd_queued(a->out) == 0) {
 		outfd_put(a->out, b.data, b.len);
+		a->noticed = true;
+	}
 	buf_free(&b);
-	evtimer_add(a->notice_ev, &again);
 }
 
 void
@@ -81,8 +88,7 @@ attached_notice_due(evutil_socket_t fd, short what, void *arg)
 	attached_notice(arg);
 }
 
-/* The first picture: now the terminal is ours. */
-static bool
+bool
 attached_take_tty(struct attached *a)
 {
 	progress_text(a->progress, NULL);
@@ -94,6 +100,7 @@ attached_take_tty(struct attached *a)
 		return false;
 	}
 	a->shown = true;
+	a->undone = false;
 	attached_input_wanted(a);
 	return true;
 }
@@ -124,9 +131,11 @@ attached_picture(struct attached *a, const uint8_t *p, size_t n)
 	bytes = rd_rest(&r, &len);
 	if (r.failed)
 		return;
-	if (!a->shown && !attached_take_tty(a))
+	/* The first one, or the one after a question. */
+	if (!a->tty.raw && !attached_take_tty(a))
 		return;
 	event_del(a->notice_ev);
+	a->orphan = a->noticed = false;
 	/* All that is to be written up to its end, less what belongs to those
 	 * before it (a notice may stand between). */
 	pic->left = outfd_queued(a->out) + len;
@@ -184,6 +193,8 @@ attached_wrote(struct outfd *o, size_t n, void *arg)
 		attached_pictures_done(a, count);
 	if (a->left && outfd_queued(a->out) == 0)
 		attached_stop(a);
+	else
+		attached_question(a);
 }
 
 static void

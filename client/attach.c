@@ -237,6 +237,9 @@ attached_link(struct attached *a, const uint8_t *p, size_t n)
 		evtimer_add(a->failed_ev, &tv);
 	else
 		event_del(a->failed_ev);
+	/* Nothing came of the question. */
+	if (a->shown && !a->tty.raw && l.state != LINK_CONNECTING)
+		attached_take_tty(a);
 	msg_link_free(&l);
 }
 
@@ -262,8 +265,10 @@ attached_up(struct connect *c, void *arg)
 	a->channel = connect_channel(c);
 	/* The user sits at it the first time; coming back is background. */
 	flags = a->read_only ? USE_READ_ONLY : 0;
-	if (a->uid == 0 && prompter_possible())
-		flags |= USE_MAY_PROMPT;
+	if (a->uid != 0)
+		flags |= USE_AGAIN;
+	else if (prompter_possible())
+		flags |= USE_MAY_PROMPT | USE_ASK_SHOWN;
 	connect_use(c, a->channel, a->workspace, flags);
 	if (a->uid != 0) {
 		attached_ask(a, ATTACH_AGAIN);
@@ -277,6 +282,36 @@ attached_up(struct connect *c, void *arg)
 	    (args_has(a->args, "d") ? ATTACH_OTHERS : 0));
 }
 
+void
+attached_connect(struct attached *a)
+{
+	if (a->channel != 0)
+		connect_use(a->connect, a->channel, a->workspace,
+		    USE_MAY_PROMPT | USE_ASK_SHOWN |
+		    (a->read_only ? USE_READ_ONLY : 0));
+}
+
+void
+attached_question(struct attached *a)
+{
+	if (a->question.len == 0 || outfd_queued(a->out) > 0)
+		return;
+	if (a->orphan && !a->undone) {
+		/* This server has drawn nothing and takes nothing back. */
+		a->undone = true;
+		attached_undo(a);
+		a->modes = 0;
+		attached_ask(a, ATTACH_AGAIN);
+		if (outfd_queued(a->out) > 0)
+			return;
+	}
+	rawtty_restore(&a->tty);
+	attached_input_wanted(a);
+	prompter_ask(a->prompter, a->question_channel, a->question.data,
+	    a->question.len);
+	buf_reset(&a->question);
+}
+
 static void
 attached_down(struct connect *c, const char *why, void *arg)
 {
@@ -288,6 +323,8 @@ attached_down(struct connect *c, const char *why, void *arg)
 	(void)why;
 	a->channel = 0;
 	a->helping = false;
+	a->told = 0;
+	buf_reset(&a->question);
 	prompter_forget(a->prompter);
 	for (t = a->typing; t != NULL; t = t->next)
 		opchan_down(t->op);
@@ -306,8 +343,10 @@ attached_down(struct connect *c, const char *why, void *arg)
 	a->moving = false;
 	if (a->typing != NULL)
 		attached_keys_release(a);
-	if (a->shown)
+	if (a->shown) {
+		a->orphan = true;
 		evtimer_add(a->notice_ev, &tv);
+	}
 }
 
 static void
@@ -319,8 +358,14 @@ attached_message(struct connect *c, uint8_t type, uint32_t channel,
 
 	(void)c;
 	if (type == F_PROMPT) {
-		if (!a->shown)
+		if (!a->tty.raw) {
 			prompter_ask(a->prompter, channel, p, n);
+			return;
+		}
+		a->question_channel = channel;
+		buf_reset(&a->question);
+		buf_put(&a->question, p, n);
+		attached_question(a);
 		return;
 	}
 	if (type == F_PROGRESS) {
@@ -480,6 +525,7 @@ attached_start(struct attached *a)
 	a->failed_ev = evtimer_new(a->base, attached_link_failed, a);
 	a->ask_ev = evtimer_new(a->base, attached_ask_due, a);
 	a->replies = replies_new();
+	a->typed_ev = evtimer_new(a->base, attached_typed_due, a);
 	for (i = 0; i < ATTACH_SIGNALS; i++) {
 		a->signals[i] = evsignal_new(a->base, sigs[i], attached_signal,
 		    a);
@@ -490,6 +536,7 @@ attached_start(struct attached *a)
 	(void)signal(SIGTSTP, SIG_IGN);
 	(void)signal(SIGTTOU, SIG_IGN);
 	buf_init(&a->held, INPUT_WINDOW + 65536);
+	buf_init(&a->question, WIRE_WORDS_MAX);
 	random_bytes(a->op, MSG_ID);
 }
 
@@ -507,12 +554,14 @@ attached_clear(struct attached *a)
 	event_free(a->failed_ev);
 	event_free(a->ask_ev);
 	replies_free(a->replies);
+	event_free(a->typed_ev);
 	attached_keys_clear(a);
 	outfd_free(a->out);
 	prompter_free(a->prompter);
 	progress_free(a->progress);
 	connect_free(a->connect);
 	event_base_free(a->base);
+	buf_free(&a->question);
 	free(a->link_text);
 }
 

@@ -58,22 +58,28 @@ struct attached {
 	uint8_t			 agent[MSG_ID];
 	uint64_t		 uid;		/* 0: nothing shown yet */
 	bool			 read_only, shown;
+	bool			 orphan;	/* what is shown a dead server drew */
+	bool			 noticed;	/* ... and our notice is over it */
+	bool			 undone;	/* ... and out of the way */
 	struct picture		 pictures[PICTURES];
 	int			 npictures;
 	uint32_t		 modes;		/* on at the terminal */
 	uint64_t		 lines;
 	char			*link_text;	/* how the link does */
+	struct buf		 question;	/* a PROMPT behind a picture */
+	uint32_t		 question_channel;
 
 	struct typing		*typing;	/* the newest first */
 	bool			 moving;	/* ATTACH sent, ATTACHED not here */
 	struct buf		 held;		/* typed since */
+	uint32_t		 told;		/* TYPED: so many wait */
 	bool			 helping;
 	unsigned int		 asked;		/* REPLIES_*, ever */
 	uint64_t		 asked_ms;
 	bool			 ask_again;	/* once this is answered */
 
 	struct event		*in_ev, *notice_ev, *leave_ev, *prefix_ev;
-	struct event		*failed_ev, *ask_ev;
+	struct event		*failed_ev, *ask_ev, *typed_ev;
 	struct event		*signals[ATTACH_SIGNALS];
 	bool			 in_on;
 
@@ -96,6 +102,10 @@ void	 attached_end(struct attached *, int status, bool failed,
 void	 attached_stop(struct attached *);
 /* The user wants to go. */
 void	 attached_detach(struct attached *);
+/* The user wants the link now, and can be asked. */
+void	 attached_connect(struct attached *);
+/* ssh's question, once the last picture is out of the way. */
+void	 attached_question(struct attached *);
 /* Another shell of the workspace (ATTACH_FRESH, ...): keys wait for it. */
 void	 attached_move(struct attached *, int flags);
 
@@ -111,6 +121,7 @@ void	 attached_keys_clear(struct attached *);
 /* Events. */
 void	 attached_input(evutil_socket_t, short, void *);
 void	 attached_prefix_due(evutil_socket_t, short, void *);
+void	 attached_typed_due(evutil_socket_t, short, void *);
 
 /* --- attach-ask.c */
 
@@ -128,6 +139,8 @@ void	 attached_ask_due(evutil_socket_t, short, void *);
 
 /* --- attach-paint.c */
 
+/* The terminal is ours from now on, or again. False: it cannot be. */
+bool	 attached_take_tty(struct attached *);
 /* A PICTURE frame. */
 void	 attached_picture(struct attached *, const uint8_t *, size_t);
 /* No server will paint the end: by ourselves. */

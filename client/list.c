@@ -26,8 +26,8 @@ struct listing {
 /* Fields that are numbers in the JSON; all others are strings (a shell may be
  * named "1"). */
 static const char *const numbers[] = {
-	"since_ms", "silent_ms", "rtt_us", "transport_pid", "operations",
-	"clients", "rows", "cols", "idle_ms", "age_ms", "pid", "status",
+	"since_ms", "next_ms", "silent_ms", "rtt_us", "transport_pid",
+	"operations", "clients", "rows", "cols", "idle_ms", "age_ms", "pid", "status",
 	"quarantined_at", NULL
 };
 
@@ -136,6 +136,7 @@ workspace_cells(const struct msg_row *r, char c[LIST_COLUMNS][LIST_CELL])
 	log_clean(c[0], LIST_CELL, row_get(r, "workspace"));
 	if (strcmp(state, "up") != 0) {
 		(void)snprintf(c[1], LIST_CELL, "%s", state);
+		put_time(c[5], LIST_CELL, row_get(r, "since_ms"));
 		log_clean(c[6], LIST_CELL, row_get(r, "text"));
 	} else if (us == 0)
 		(void)snprintf(c[1], LIST_CELL, "up");

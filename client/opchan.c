@@ -37,6 +37,8 @@ struct opchan {
 	struct msg_open		 open;		/* strings are ours */
 	uint32_t		 channel;	/* 0: not used on this connection */
 	enum opchan_state	 state;
+	bool			 patient;
+	bool			 been_up;	/* what was wanted, it had */
 	bool			 asked;		/* `opening' was called */
 	bool			 opened;	/* ever */
 	bool			 started;	/* ever */
@@ -78,6 +80,7 @@ opchan_new(struct connect *connect, const struct opchan_setup *setup,
 	o->arg = arg;
 	o->workspace = xstrdup(setup->workspace);
 	o->use_flags = setup->use_flags;
+	o->patient = setup->patient;
 	o->open = *m;
 	o->open.flags = 0;
 	o->open.shell = xstrdup(m->shell != NULL ? m->shell : "");
@@ -261,6 +264,7 @@ opchan_link(struct opchan *o, const uint8_t *p, size_t n)
 
 	if (msg_link_get(&l, p, n) == -1)
 		return;
+	o->been_up |= l.state == LINK_UP;
 	if (o->cb->link != NULL)
 		o->cb->link(o, &l, o->arg);
 	if (o->state == OP_OVER)
@@ -271,6 +275,8 @@ opchan_link(struct opchan *o, const uint8_t *p, size_t n)
 		break;
 	case LINK_FAILED:
 		o->state = OP_IDLE;
+		if (o->patient)
+			break;
 		if (!o->opened)
 			opchan_done(o, OPCHAN_REFUSED, R_UNREACHABLE, l.text);
 		else if (!l.retry)
@@ -536,6 +542,8 @@ opchan_down(struct opchan *o)
 	if (o->state != OP_OVER)
 		o->state = OP_IDLE;
 	o->use_flags &= ~USE_REFRESH;
+	if (o->been_up)
+		o->use_flags |= USE_AGAIN;
 }
 
 size_t

@@ -25,6 +25,7 @@ struct asking {
 	struct progress		*progress;
 	struct event		*int_ev, *timeout_ev, *failed_ev;
 	uint32_t		 channel;
+	bool			 been_up;	/* the link that was wanted */
 	char			*failed;	/* "ssh:web: no route to host" */
 	int			 status;	/* QUERY_GO_ON while asking */
 };
@@ -64,6 +65,7 @@ asking_link(struct asking *a, const uint8_t *p, size_t n)
 
 	if (msg_link_get(&l, p, n) == -1)
 		return;
+	a->been_up |= l.state == LINK_UP;
 	progress_link(a->progress, &l);
 	free(a->failed);
 	a->failed = NULL;
@@ -155,6 +157,8 @@ asking_down(struct connect *c, const char *why, void *arg)
 	(void)why;
 	prompter_forget(a->prompter);
 	a->q->use_flags &= ~USE_REFRESH;
+	if (a->been_up)
+		a->q->use_flags |= USE_AGAIN;
 }
 
 static void

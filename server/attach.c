@@ -363,8 +363,9 @@ attach_missing(struct attachment *a)
 	const char *text;
 
 	if (!w->up) {
+		/* Who was here before waits, be it for himself. */
 		if (!workspace_unreachable(w) || ((m->flags & ATTACH_AGAIN) &&
-		    workspace_retrying(w)))
+		    (workspace_retrying(w) || link_held(w->link))))
 			return;
 		text = workspace_text(w);
 		attach_refuse(a, LEFT_REFUSED, "%s: %s", w->name,
@@ -581,6 +582,13 @@ attach_frame(struct sclient *c, uint8_t type, uint32_t channel,
 	case F_RESIZE:
 		on_resize(a, data, len);
 		break;
+	case F_TYPED:
+		number = rd_u32(&r);
+		if (!rd_end(&r))
+			break;
+		a->typed = number;
+		paint_notice(a);
+		break;
 	case F_OVERLAY:
 		paint_help(a, rd_u8(&r) == 1);
 		break;
@@ -654,6 +662,34 @@ attach_tick(struct server *s)
 				sshell_size(a->sh);
 		}
 	attach_all_try(s, NULL);
+}
+
+bool
+attach_shown(const struct sclient *c)
+{
+	return c->att != NULL && c->att->painted;
+}
+
+bool
+attach_ask(struct sclient *c)
+{
+	if (!attach_shown(c))
+		return false;
+	paint_aside(c->att);
+	return true;
+}
+
+void
+attach_asked(struct workspace *w)
+{
+	struct attachment *a;
+
+	TAILQ_FOREACH(a, &w->server->atts, entry)
+		if (a->ws == w && a->aside) {
+			a->aside = false;
+			a->dirty = true;
+			server_later(w->server);
+		}
 }
 
 void

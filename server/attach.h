@@ -47,9 +47,11 @@ struct attachment {
 	bool			 echo;		/* a key was typed */
 	bool			 painted;	/* a picture was ever sent */
 	bool			 inherited;	/* ... by another server */
+	bool			 aside;		/* the user is asked something */
 	uint64_t		 frame_ms, sync_ms;
 	struct event		*frame_ev;
 	char			 notice[256];	/* as set in the view */
+	unsigned int		 typed;		/* bytes that wait: the client */
 	char			*flash;		/* a passing one */
 	uint64_t		 flash_ms;	/* until then */
 };
@@ -61,6 +63,8 @@ void	 paint_clear(struct attachment *);
 void	 paint_settle(struct attachment *);
 /* The last one: drawn whatever is on its way, then the terminal undone. */
 void	 paint_leave(struct attachment *);
+/* The same for a while: nothing is drawn until aside is taken back. */
+void	 paint_aside(struct attachment *);
 /* Sets the notice that is due, or takes it away. */
 void	 paint_notice(struct attachment *);
 void	 paint_flash(struct attachment *, const char *, ...)

@@ -163,7 +163,8 @@ struct workspace *workspace_known(struct server *, const char *text);
  * environment it had. NULL and *cause. */
 struct workspace *workspace_for(struct sclient *, uint32_t channel,
 	    const char *name, char **cause);
-void	 workspace_connect(struct workspace *, char *const *env, bool prompt);
+void	 workspace_connect(struct workspace *, char *const *env,
+	    enum link_who);
 void	 workspace_changed(struct workspace *);
 /* End of pass: what the link should know of who waits. */
 void	 workspace_settle(struct workspace *);
@@ -172,6 +173,11 @@ bool	 workspace_retrying(const struct workspace *);
 /* Whoever waits for it should be told no, with workspace_text(). */
 bool	 workspace_unreachable(const struct workspace *);
 const char *workspace_text(const struct workspace *);
+/* The same for a list: with the last error, and when it is tried again;
+ * malloc'd. */
+char	*workspace_said(const struct workspace *);
+/* How long it is as it is; all tries to come back are one. */
+uint64_t workspace_away_ms(const struct workspace *);
 /* Tells one channel, or all that USEd it, the link's state. */
 void	 workspace_tell(struct workspace *, struct chan *);
 /* A REPLY of a client; false if no such prompt was its to answer. */
@@ -427,6 +433,11 @@ void	 attach_retry(struct workspace *);
 void	 attach_settle(struct server *);
 void	 attach_tick(struct server *);
 void	 attach_typed(struct sclient *);
+bool	 attach_shown(const struct sclient *);	/* a picture is there */
+/* The client's terminal is wanted for a question: the picture steps aside,
+ * until attach_asked(). False: none is there. */
+bool	 attach_ask(struct sclient *);
+void	 attach_asked(struct workspace *);
 void	 attach_bell(struct sshell *);
 void	 attach_clipboard(struct sshell *, const char *sel, const char *,
 	    size_t);

@@ -70,12 +70,16 @@ list_workspace(struct sclient *c, uint32_t channel, const struct workspace *w)
 {
 	const struct link *l = w->link;
 	struct fields f = { { NULL }, 0 };
+	const char *why = l != NULL ? link_why(l) : NULL;
+	char *said = workspace_said(w);
 
 	field(&f, "workspace=%s", w->name);
 	field(&f, "state=%s", state_word(w));
-	field(&f, "text=%s", workspace_text(w));
-	field(&f, "since_ms=%" PRIu64, l != NULL ?
-	    clock_ms() - link_since_ms(l) : 0);
+	field(&f, "text=%s", said);
+	free(said);
+	field(&f, "since_ms=%" PRIu64, workspace_away_ms(w));
+	field(&f, "error=%s", why != NULL ? why : "");
+	field(&f, "next_ms=%" PRIu64, l != NULL ? link_next_ms(l) : 0);
 	field(&f, "silent_ms=%" PRIu64, w->up ? link_silent_ms(l) : 0);
 	field(&f, "rtt_us=%" PRIu64, w->up ? link_rtt_us(l) : 0);
 	field(&f, "retry=%d", workspace_retrying(w));

@@ -141,7 +141,8 @@ paint_settle(struct attachment *a)
 {
 	uint64_t now = clock_ms();
 
-	if (a->sh == NULL || a->sh->mirror == NULL || a->view == NULL)
+	if (a->sh == NULL || a->sh->mirror == NULL || a->view == NULL ||
+	    a->aside)
 		return;
 	if (!a->dirty && screen_serial(a->sh->mirror->screen) == a->serial)
 		return;
@@ -172,14 +173,25 @@ paint_leave(struct attachment *a)
 	paint_render(a, true);
 }
 
+void
+paint_aside(struct attachment *a)
+{
+	if (a->aside)
+		return;
+	paint_leave(a);
+	a->notice[0] = '\0';
+	a->aside = true;
+}
+
 /* --- notices ------------------------------------------------------------- */
 
 static void
 notice_text(struct attachment *a, char *out, size_t max)
 {
 	struct workspace *w = a->ws;
-	const char *key = server_prefix(a->server), *text;
+	const char *key = server_prefix(a->server), *why;
 	uint64_t now = clock_ms(), ms;
+	char next[48] = "", typed[64] = "";
 
 	*out = '\0';
 	if (a->flash != NULL && now < a->flash_ms) {
@@ -188,29 +200,42 @@ notice_text(struct attachment *a, char *out, size_t max)
 	}
 	if (a->sh == NULL || w == NULL || a->sh->over)
 		return;
+	if (a->typed > 0)
+		snprintf(typed, sizeof typed, ", %u byte%s typed wait%s",
+		    a->typed, a->typed > 1 ? "s" : "", a->typed > 1 ? "" :
+		    "s");
 	if (w->up) {
 		bool busy = w->typed_ms != 0 &&
 		    now - w->typed_ms < TYPED_BUSY_MS;
 
 		ms = link_silent_ms(w->link);
 		if (ms > (busy ? PING_BUSY_MS : PING_IDLE_MS) + 2000)
-			snprintf(out, max, "%s: no answer for %llu s; %s d "
+			snprintf(out, max, "%s: no answer for %llu s%s; %s d "
 			    "detaches", w->name,
-			    (unsigned long long)(ms / 1000), key);
+			    (unsigned long long)(ms / 1000), typed, key);
 		return;
 	}
 	ms = w->down_ms != 0 ? now - w->down_ms : 0;
 	if (ms < NOTICE_AFTER_MS)
 		return;
+	/* The error last: where there is no room, that is cut. */
+	why = w->link != NULL ? link_why(w->link) : NULL;
 	if (workspace_retrying(w) || workspace_state(w) == LINK_CONNECTING) {
-		snprintf(out, max, "%s: no answer for %llu s, reconnecting; "
-		    "%s d detaches", w->name, (unsigned long long)(ms / 1000),
-		    key);
+		if (link_next_ms(w->link) >= 1000)
+			snprintf(next, sizeof next, " in %llu s",
+			    (unsigned long long)link_next_ms(w->link) / 1000);
+		snprintf(out, max, "%s: no answer for %llu s, reconnecting%s"
+		    "%s; %s r at once, d detaches%s%s", w->name,
+		    (unsigned long long)(ms / 1000), next, typed, key,
+		    why != NULL ? "; " : "", why != NULL ? why : "");
 		return;
 	}
-	text = workspace_text(w);
-	snprintf(out, max, "%s: %s; %s d detaches", w->name,
-	    *text != '\0' ? text : "not connected", key);
+	if (why == NULL)
+		why = workspace_text(w);
+	snprintf(out, max, "%s: %s for %llu s%s; %s r connects, d detaches; "
+	    "%s", w->name, w->link != NULL && link_held(w->link) ?
+	    "waits for you" : "not connected",
+	    (unsigned long long)(ms / 1000), typed, key, why);
 }
 
 void
@@ -218,7 +243,7 @@ paint_notice(struct attachment *a)
 {
 	char text[sizeof a->notice], clean[sizeof a->notice];
 
-	if (a->view == NULL)
+	if (a->view == NULL || a->aside)
 		return;
 	notice_text(a, text, sizeof text);
 	log_clean(clean, sizeof clean, text);
@@ -253,7 +278,7 @@ void
 paint_help(struct attachment *a, bool on)
 {
 	const char *key = server_prefix(a->server);
-	const char *lines[10];
+	const char *lines[11];
 	char name[256], self[80], after[80];
 
 	if (a->view == NULL)
@@ -270,10 +295,11 @@ paint_help(struct attachment *a, bool on)
 		lines[3] = "  d      detach";
 		lines[4] = "  c      new shell";
 		lines[5] = "  n p    next, previous shell";
-		lines[6] = "  ?      this help";
-		lines[7] = self;
-		lines[8] = "any key puts this away";
-		lines[9] = NULL;
+		lines[6] = "  r      connect at once";
+		lines[7] = "  ?      this help";
+		lines[8] = self;
+		lines[9] = "any key puts this away";
+		lines[10] = NULL;
 	}
 	view_overlay(a->view, on ? lines : NULL);
 	a->dirty = true;

@@ -78,6 +78,7 @@ static const struct handler {
 	{ F_OVERLAY,	MAY_CLIENT,			attach_frame },
 	{ F_COLOURS,	MAY_CLIENT,			attach_frame },
 	{ F_DETACH,	MAY_CLIENT,			attach_frame },
+	{ F_TYPED,	MAY_CLIENT,			attach_frame },
 	{ F_REPLY,	MAY_CLIENT,			on_reply },
 	{ F_ASK,	MAY_ASKPASS,			on_ask },
 	{ F_WAIT,	MAY_CLIENT,			request_frame },
@@ -557,7 +558,8 @@ on_use(struct sclient *c, uint8_t type, uint32_t channel,
 			w->refresh = true;
 	}
 	if (!(m.flags & USE_PASSIVE))
-		workspace_connect(w, m.env, (m.flags & USE_MAY_PROMPT) != 0);
+		workspace_connect(w, m.env, m.flags & USE_AGAIN ? LINK_RETURN :
+		    m.flags & USE_MAY_PROMPT ? LINK_ASK : LINK_USER);
 	/* Only now one of those who are told of changes: once is enough. */
 	ch->ws = w;
 	strv_free(ch->sent_env);

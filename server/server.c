@@ -360,7 +360,7 @@ server_local(struct server *s)
 	close(fd);
 	w = workspace_resolve(s, "local", NULL, &cause);
 	if (w != NULL)
-		workspace_connect(w, NULL, false);
+		workspace_connect(w, NULL, LINK_RETURN);
 	free(cause);
 }
 

@@ -297,18 +297,18 @@ workspace_for(struct sclient *c, uint32_t channel, const char *name,
 	if (w == NULL || w->link == NULL)
 		w = workspace_resolve(c->server, name, NULL, cause);
 	if (w != NULL && !w->up)
-		workspace_connect(w, NULL, false);
+		workspace_connect(w, NULL, LINK_USER);
 	return w;
 }
 
 void
-workspace_connect(struct workspace *w, char *const *env, bool prompt)
+workspace_connect(struct workspace *w, char *const *env, enum link_who who)
 {
 	if (w->link == NULL || w->server->stopping)
 		return;
 	w->let_go = w->forget = false;
 	link_want(w->link, true);
-	link_connect(w->link, env, prompt);
+	link_connect(w->link, env, who);
 }
 
 void
@@ -352,6 +352,37 @@ workspace_text(const struct workspace *w)
 		return "not connected";
 	t = link_text(w->link);
 	return t != NULL ? t : "";
+}
+
+char *
+workspace_said(const struct workspace *w)
+{
+	const char *text = workspace_text(w), *why;
+	uint64_t ms;
+
+	if (w->link == NULL || w->up)
+		return xstrdup(text);
+	why = link_why(w->link);
+	ms = link_next_ms(w->link);
+	if (link_state(w->link) == LINK_CONNECTING && why != NULL)
+		return xasprintf("%s; the last try: %s", text, why);
+	if (link_held(w->link))
+		return xasprintf("%s; `dlmux connect %s' asks you", text,
+		    w->name);
+	/* The pause's own words have it. */
+	if (ms > 0 && strncmp(text, "not tried", 9) != 0)
+		return xasprintf("%s; next try in %llu s", text,
+		    (unsigned long long)(ms + 999) / 1000);
+	return xstrdup(text);
+}
+
+uint64_t
+workspace_away_ms(const struct workspace *w)
+{
+	if (w->link == NULL)
+		return 0;
+	return clock_ms() - (!w->up && w->down_ms != 0 &&
+	    workspace_retrying(w) ? w->down_ms : link_since_ms(w->link));
 }
 
 /* --- IdleClose ---------------------------------------------------------- */
@@ -515,12 +546,14 @@ workspace_link_prompt(struct link *link, uint32_t id, bool echo,
 {
 	struct workspace *w = arg;
 	struct chan *ch, *to = NULL;
+	enum conn_class class = CONN_CONTROL;
 	struct prompt *p;
 	struct buf b;
 
 	/* The newest that can be asked is who wanted the link last. */
 	TAILQ_FOREACH(ch, &w->chans, ws_entry)
-		if ((ch->flags & USE_MAY_PROMPT) && ch->client->conn != NULL)
+		if ((ch->flags & USE_MAY_PROMPT) && ch->client->conn != NULL &&
+		    (!attach_shown(ch->client) || (ch->flags & USE_ASK_SHOWN)))
 			to = ch;
 	if (to == NULL) {
 		link_reply(link, id, false, "");
@@ -530,11 +563,14 @@ workspace_link_prompt(struct link *link, uint32_t id, bool echo,
 	p->id = id;
 	p->chan = to;
 	TAILQ_INSERT_TAIL(&w->prompts, p, entry);
+	/* Behind the picture that makes room for it. */
+	if (attach_ask(to->client))
+		class = CONN_KEYS;
 	buf_init(&b, 65536);
 	buf_u32(&b, id);
 	buf_u8(&b, echo);
 	buf_str(&b, text);
-	sclient_send_buf(to->client, CONN_CONTROL, F_PROMPT, to->number, &b);
+	sclient_send_buf(to->client, class, F_PROMPT, to->number, &b);
 	buf_free(&b);
 }
 
@@ -620,6 +656,11 @@ workspace_link_state(struct link *link, enum link_state state,
 	w->connecting = state == LINK_CONNECTING;
 	if (state == LINK_UP)
 		workspace_up(w, agent);
+	if (state != LINK_CONNECTING)
+		attach_asked(w);
+	/* A failed try is remembered. */
+	if (state == LINK_FAILED)
+		state_later(w->server);
 	if (w->link == NULL)
 		w->link = link;
 	workspace_tell(w, NULL);

@@ -162,10 +162,17 @@
 #define DEAD_BUSY_MS		10000
 #define CONNECT_MS		60000	/* a transport's whole bootstrap, without
 					 * the time a user thinks at a prompt */
+#define CONNECT_AGAIN_MS	30000	/* ... of a try in the background at a
+					 * place that was reached sooner before:
+					 * TCP's own tries get rare */
+#define CONNECT_STALE_MS	2000	/* one without a word for so long gives
+					 * way to a user who acts */
 #define IDLE_AGAIN_MS		60000	/* IdleClose, but a job runs: ask again */
+#define RETRY_MIN_MS		400	/* between two tries, the first excepted */
 #define RETRY_MAX_MS		30000	/* back-off's ceiling */
 #define RETRY_BURST		4	/* tries in RETRY_WINDOW_MS: `ufw limit` */
 #define RETRY_WINDOW_MS		30000	/* locks a user out at 6 in 30 s */
+#define RETRY_BURST_USER	5	/* ... so that one is left for who acts */
 /* An op that no client names after a server is back. */
 #define OP_ORPHAN_MS		60000
 /* HUP, then KILL. */

@@ -725,3 +725,13 @@ attempt_pid(const struct attempt *a)
 {
 	return a->tr != NULL ? transport_pid(a->tr) : 0;
 }
+
+bool
+attempt_heard(const struct attempt *a)
+{
+	size_t len = 0;
+
+	if (a->tr != NULL)
+		(void)transport_stderr(a->tr, &len);
+	return a->heard || len > 0;
+}

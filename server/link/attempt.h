@@ -23,7 +23,7 @@ struct attempt_spec {
 	char *const		*env;		/* copied, and all below */
 	const char		*askpass;	/* NULL: must not ask */
 	const char		*machine;	/* uname -sm if known, or NULL */
-	uint64_t		 limit_ms;
+	uint64_t		 limit_ms;	/* without progress */
 	struct trace		*trace;		/* pressed; NULL is fine */
 };
 
@@ -51,5 +51,7 @@ void	 attempt_cancel(struct attempt *);	/* NULL is fine */
 /* A user thinks: the time does not count. */
 void	 attempt_pause(struct attempt *, bool);
 pid_t	 attempt_pid(const struct attempt *);
+/* Did anything at all come from it? */
+bool	 attempt_heard(const struct attempt *);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The life of a link: attempts, HELLO, loss, and coming back. One attempt is
- * attempt.c's, ssh's questions are prompt.c's, when to try again is retry.c's,
- * whether the peer is alive alive.c's.
+ * The life of a link: HELLO, what is spoken, loss. How it comes up, and again,
+ * is dial.c's, whether the peer is alive alive.c's.
  *
  * Everything that could surprise a caller comes from the loop: link_connect()
  * and link_disconnect() only note what is wanted and wake `kick`. State
@@ -24,12 +23,10 @@
 #include "../base/log.h"
 #include "../base/mem.h"
 #include "alive.h"
-#include "attempt.h"
 #include "bootstrap.h"
+#include "dial.h"
 #include "link.h"
 #include "payload.h"
-#include "prompt.h"
-#include "retry.h"
 
 #ifndef DLMUX_VERSION
 #define DLMUX_VERSION "1.0-dev"
@@ -37,29 +34,15 @@
 
 struct link {
 	struct link_setup	 up;
-	struct target		 target;
-	struct target		 used;		/* of the attempt */
-	char			**env;
-	bool			 may_prompt;	/* this attempt */
-	bool			 prompt_next;	/* asked for while it ran */
-	bool			 wanted;
-	bool			 start;		/* kick: begin an attempt */
+	char			*name;
 	bool			 tell;		/* kick: call state */
-	bool			 held;		/* only a user can go on */
 	bool			 parting;	/* last words are on their way */
-	bool			 twice;		/* a dying agent was met */
-	char			*last;		/* why the last try failed */
 	enum link_state		 state;
 	char			*text;
 	uint64_t		 since;
-	uint64_t		 connect_ms;	/* CONNECT_MS; tests shorten it */
-	uint64_t		 hello_ms;
-	struct event		*kick, *retry_ev, *hello_ev;
-
-	struct attempt		*attempt;
-	char			*machine;	/* learned uname -sm */
-	struct prompts		*prompts;
-	struct retry		 retry;
+	uint64_t		 hello_ms;	/* its deadline */
+	struct event		*kick, *hello_ev;
+	struct dial		*dial;
 
 	struct transport	*tr;
 	struct conn		*conn;
@@ -71,9 +54,7 @@ struct link {
 };
 
 static void	 lost(struct link *, const char *);
-static void	 begin(struct link *);
 
-static const struct attempt_cb attempt_callbacks;
 static const struct conn_cb conn_callbacks;
 
 /* ---- state ---- */
@@ -87,7 +68,7 @@ note(struct link *l, enum link_state state, char *text)
 	l->state = state;
 	free(l->text);
 	l->text = text;
-	log_debug("link %s: state %d: %s", l->target.name, (int)state, text);
+	log_debug("link %s: state %d: %s", l->name, (int)state, text);
 }
 
 /* To be called last. */
@@ -114,37 +95,11 @@ tv_of(uint64_t ms)
 	return tv;
 }
 
-/* Where a firewall may count connections. */
-static bool
-capped(const struct link *l)
-{
-	return l->target.scheme == SCHEME_SSH ||
-	    l->target.scheme == SCHEME_DEVPOD ||
-	    l->target.scheme == SCHEME_COMMAND;
-}
-
-static void
-schedule(struct link *l)
-{
-	struct timeval tv;
-	uint64_t ms;
-
-	if (!l->wanted || l->held)
-		return;
-	ms = retry_delay(&l->retry, capped(l));
-	tv = tv_of(ms);
-	log_debug("link %s: again in %" PRIu64 " ms", l->target.name, ms);
-	event_add(l->retry_ev, &tv);
-}
-
 /* ---- coming up ---- */
 
 static void
 drop(struct link *l)
 {
-	attempt_cancel(l->attempt);
-	l->attempt = NULL;
-	prompts_end(l->prompts);
 	alive_end(l->alive);
 	conn_free(l->conn);
 	l->conn = NULL;
@@ -157,55 +112,17 @@ drop(struct link *l)
 	l->agent_known = false;
 }
 
-/*
- * What trying again in the background cannot cure, and what a far side may
- * answer with a ban of the user's address.
- */
-static bool
-needs_user(const char *why)
-{
-	return strstr(why, "Permission denied (") != NULL ||
-	    strstr(why, "Host key verification failed") != NULL ||
-	    strstr(why, "Too many authentication failures") != NULL;
-}
-
-/* An attempt came to nothing. */
 static void
-failed(struct link *l, const char *why)
+on_begun(void *arg)
 {
-	bool prompt = l->prompt_next;
+	struct link *l = arg;
 
-	trace_failed(l->up.trace, why);
-	drop(l);
-	retry_failed(&l->retry);
-	log_info("link %s: %s", l->target.name, why);
-	free(l->last);
-	l->last = xstrdup(why);
-	if (prompt) {
-		/* Somebody who can answer questions asked meanwhile. */
-		l->prompt_next = false;
-		l->may_prompt = true;
-		l->start = true;
-		wake(l);
-		return;
-	}
-	l->held = needs_user(why);
-	note(l, LINK_FAILED, xstrdup(why));
-	schedule(l);
+	note(l, LINK_CONNECTING, xstrdup("connecting"));
 	tell(l);
 }
 
 static void
-attempt_failed(const char *why, void *arg)
-{
-	struct link *l = arg;
-
-	l->attempt = NULL;
-	failed(l, why);
-}
-
-static void
-attempt_phase(const char *text, void *arg)
+on_phase(const char *text, void *arg)
 {
 	struct link *l = arg;
 
@@ -215,7 +132,7 @@ attempt_phase(const char *text, void *arg)
 }
 
 static void
-attempt_sent(uint64_t bytes, uint64_t of, void *arg)
+on_sent(uint64_t bytes, uint64_t of, void *arg)
 {
 	struct link *l = arg;
 
@@ -224,12 +141,20 @@ attempt_sent(uint64_t bytes, uint64_t of, void *arg)
 }
 
 static void
-attempt_machine(const char *machine, void *arg)
+on_failed(const char *why, void *arg)
 {
 	struct link *l = arg;
 
-	free(l->machine);
-	l->machine = xstrdup(machine);
+	note(l, LINK_FAILED, xstrdup(why));
+	tell(l);
+}
+
+static void
+on_prompt(uint32_t id, bool echo, const char *text, void *arg)
+{
+	struct link *l = arg;
+
+	l->up.cb->prompt(l, id, echo, text, l->up.arg);
 }
 
 static void
@@ -246,13 +171,12 @@ on_transport_end(struct transport *t, int status, void *arg)
 }
 
 static void
-attempt_up(int rfd, int wfd, struct transport *tr, const void *bytes,
-    size_t len, void *arg)
+on_up(int rfd, int wfd, struct transport *tr, const void *bytes, size_t len,
+    void *arg)
 {
 	struct link *l = arg;
 	struct timeval tv = tv_of(l->hello_ms);
 
-	l->attempt = NULL;
 	l->tr = tr;
 	l->conn = conn_new(l->up.base, rfd, wfd, PEER_AGENT, &conn_callbacks,
 	    l);
@@ -266,52 +190,14 @@ attempt_up(int rfd, int wfd, struct transport *tr, const void *bytes,
 	conn_feed(l->conn, bytes, len);
 }
 
-static const struct attempt_cb attempt_callbacks = {
-	.up = attempt_up,
-	.failed = attempt_failed,
-	.phase = attempt_phase,
-	.sent = attempt_sent,
-	.machine = attempt_machine,
+static const struct dial_cb dial_callbacks = {
+	.up = on_up,
+	.begun = on_begun,
+	.failed = on_failed,
+	.phase = on_phase,
+	.sent = on_sent,
+	.prompt = on_prompt,
 };
-
-static void
-begin(struct link *l)
-{
-	struct attempt_spec spec = { .base = l->up.base,
-	    .place = l->up.place, .target = &l->used,
-	    .machine = l->machine, .limit_ms = l->connect_ms,
-	    .trace = l->up.trace };
-	uint64_t wait;
-	char *why;
-
-	l->start = false;
-	event_del(l->retry_ev);
-	if (l->attempt != NULL || l->conn != NULL)
-		return;
-	wait = retry_wait(&l->retry, capped(l));
-	if (wait > 0) {
-		/* A lockout of the user by the far side's firewall would be
-		 * worse than waiting. The pause first: it is the news. */
-		why = xasprintf("not tried: %u tries failed within %u s; next "
-		    "try in %" PRIu64 " s%s%s", RETRY_BURST,
-		    RETRY_WINDOW_MS / 1000, (wait + 999) / 1000,
-		    l->last != NULL ? "; the last: " : "",
-		    l->last != NULL ? l->last : "");
-		note(l, LINK_FAILED, why);
-		schedule(l);
-		tell(l);
-		return;
-	}
-	target_clear(&l->used);
-	target_copy(&l->used, &l->target);
-	spec.env = l->env;
-	spec.askpass = prompts_start(l->prompts, l->may_prompt);
-	l->prompt_next = false;
-	note(l, LINK_CONNECTING, xstrdup("connecting"));
-	trace_begin(l->up.trace);
-	l->attempt = attempt_start(&spec, &attempt_callbacks, l);
-	tell(l);
-}
 
 static void
 on_kick(evutil_socket_t fd, short what, void *arg)
@@ -320,23 +206,8 @@ on_kick(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (l->start)
-		begin(l);
-	else if (l->tell)
+	if (l->tell)
 		tell(l);
-}
-
-static void
-on_retry(evutil_socket_t fd, short what, void *arg)
-{
-	struct link *l = arg;
-
-	(void)fd;
-	(void)what;
-	if (!l->wanted || l->held)
-		return;
-	l->may_prompt = false;
-	begin(l);
 }
 
 /* The agent did not say HELLO in time, or its transport ended and the pipe
@@ -423,7 +294,8 @@ on_hello(struct link *l, const uint8_t *data, size_t len)
 	if (why != NULL) {
 		msg_hello_free(&h);
 		refuse(l, why);
-		failed(l, why);
+		drop(l);
+		dial_failed(l->dial, why);
 		free(why);
 		return;
 	}
@@ -432,16 +304,15 @@ on_hello(struct link *l, const uint8_t *data, size_t len)
 	event_del(l->hello_ev);
 	l->agent = h;
 	l->agent_known = true;
-	l->twice = false;
 	l->up_at = clock_ms();
-	l->prompt_next = false;
+	dial_up(l->dial);
 	send_hello(l);
 	alive_begin(l->alive, l->conn);
 	if (l->tr != NULL && transport_pid(l->tr) == 0)
 		on_transport_end(l->tr, 0, l);
 	note(l, LINK_UP, xstrdup("connected"));
 	l->silent_ms = 0;
-	log_info("link %s: up, agent %s pid %u", l->target.name, h.version,
+	log_info("link %s: up, agent %s pid %u", l->name, h.version,
 	    h.pid);
 	tell(l);
 }
@@ -521,12 +392,10 @@ on_closed(struct conn *c, const char *why, void *arg)
 	(void)c;
 	/* A local agent that took the connection and was gone before it said a
 	 * word was leaving, or killed: a new one is started. */
-	if (!l->agent_known && !l->twice && l->tr == NULL &&
-	    l->used.scheme == SCHEME_LOCAL && l->up.role == ROLE_SERVER) {
-		log_info("link %s: met a dying agent: %s", l->target.name, why);
+	if (!l->agent_known && l->tr == NULL && l->up.role == ROLE_SERVER &&
+	    dial_twice(l->dial)) {
+		log_info("link %s: met a dying agent: %s", l->name, why);
 		drop(l);
-		l->twice = l->start = true;
-		wake(l);
 		return;
 	}
 	lost(l, why);
@@ -566,20 +435,17 @@ lost(struct link *l, const char *why)
 	    xasprintf("%s (%s)", why, said) : xstrdup(why);
 	free(said);
 	if (!l->agent_known) {
-		failed(l, text);
+		drop(l);
+		dial_failed(l->dial, text);
 		free(text);
 		return;
 	}
 	trace_failed(l->up.trace, text);	/* before its shells were told */
-	if (clock_ms() - l->up_at < LINK_SHORT_MS)
-		retry_failed(&l->retry);
-	else
-		retry_clear(&l->retry);
-	log_info("link %s: lost: %s", l->target.name, text);
+	log_info("link %s: lost: %s", l->name, text);
 	l->silent_ms = alive_silent_ms(l->alive);
 	drop(l);
+	dial_lost(l->dial, text, clock_ms() - l->up_at >= LINK_SHORT_MS);
 	note(l, LINK_DOWN, text);
-	schedule(l);
 	tell(l);
 }
 
@@ -594,11 +460,11 @@ on_dead(const char *why, void *arg)
 /* DLMUX_LINK_TIMES=ping_idle,ping_busy,dead_idle,dead_busy,connect, in
  * milliseconds: for tests, which would else wait for a minute. */
 static void
-set_times(struct link *l, struct alive_times *t)
+set_times(struct alive_times *t, uint64_t *connect)
 {
 	*t = (struct alive_times){ PING_IDLE_MS, PING_BUSY_MS, DEAD_IDLE_MS,
 	    DEAD_BUSY_MS };
-	l->connect_ms = CONNECT_MS;
+	*connect = CONNECT_MS;
 #ifdef DLMUX_HOOKS
 	{
 		const char *s = getenv("DLMUX_LINK_TIMES");
@@ -606,80 +472,30 @@ set_times(struct link *l, struct alive_times *t)
 		if (s != NULL)
 			sscanf(s, "%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%"
 			    SCNu64 ",%" SCNu64, &t->ping_idle, &t->ping_busy,
-			    &t->dead_idle, &t->dead_busy, &l->connect_ms);
+			    &t->dead_idle, &t->dead_busy, connect);
 	}
 #endif
-	l->hello_ms = t->dead_busy;
 }
-
-static char **
-copy_env(char *const *env)
-{
-	size_t i, n = strv_len(env);
-	char **v = xcalloc(n + 1, sizeof *v);
-
-	for (i = 0; i < n; i++)
-		v[i] = xstrdup(env[i]);
-	return v;
-}
-
-static void
-prompt_shown(uint32_t id, bool echo, const char *text, void *arg)
-{
-	struct link *l = arg;
-
-	if (l->attempt != NULL)
-		attempt_pause(l->attempt, true);
-	l->up.cb->prompt(l, id, echo, text, l->up.arg);
-}
-
-/* ssh wants to tell, not ask ("touch your key"). */
-static void
-prompt_told(const char *text, void *arg)
-{
-	struct link *l = arg;
-
-	if (l->attempt == NULL)
-		return;
-	note(l, LINK_CONNECTING, xstrdup(text));
-	l->tell = true;
-	wake(l);
-}
-
-static void
-prompt_none_left(void *arg)
-{
-	struct link *l = arg;
-
-	if (l->attempt != NULL)
-		attempt_pause(l->attempt, false);
-}
-
-static const struct prompts_cb prompt_callbacks = {
-	.show = prompt_shown,
-	.told = prompt_told,
-	.none_left = prompt_none_left,
-};
 
 struct link *
 link_new(const struct link_setup *s, const struct target *t)
 {
-	extern char **environ;
 	struct link *l = xcalloc(1, sizeof *l);
 	struct alive_times times;
+	uint64_t connect;
 
 	l->up = *s;
-	target_copy(&l->target, t);
-	l->env = copy_env(environ);
+	l->name = xstrdup(t->name);
 	l->state = LINK_DOWN;
 	l->text = xstrdup("not connected");
 	l->since = clock_ms();
-	set_times(l, &times);
-	l->prompts = prompts_new(s->place->server_sock, &prompt_callbacks, l);
+	set_times(&times, &connect);
+	l->hello_ms = times.dead_busy;
 	l->kick = event_new(s->base, -1, 0, on_kick, l);
-	l->retry_ev = event_new(s->base, -1, 0, on_retry, l);
 	l->hello_ev = event_new(s->base, -1, 0, on_hello_late, l);
-	l->alive = alive_new(s->base, l->target.name, &times, on_dead, l);
+	l->dial = dial_new(s->base, s->place, t, connect, s->trace,
+	    &dial_callbacks, l);
+	l->alive = alive_new(s->base, l->name, &times, on_dead, l);
 	return l;
 }
 
@@ -690,79 +506,43 @@ link_free(struct link *l)
 		return;
 	drop(l);
 	event_free(l->kick);
-	event_free(l->retry_ev);
 	event_free(l->hello_ev);
 	alive_free(l->alive);
-	prompts_free(l->prompts);
-	target_clear(&l->target);
-	target_clear(&l->used);
-	strv_free(l->env);
-	free(l->machine);
+	dial_free(l->dial);
+	free(l->name);
 	free(l->text);
-	free(l->last);
 	free(l);
 }
 
 void
-link_connect(struct link *l, char *const *env, bool may_prompt)
+link_connect(struct link *l, char *const *env, enum link_who who)
 {
-	if (env != NULL) {
-		strv_free(l->env);
-		l->env = copy_env(env);
-	}
-	if (l->conn != NULL)
-		return;
-	if (l->attempt != NULL || l->start) {
-		l->prompt_next |= may_prompt && !l->may_prompt;
-		return;
-	}
-	l->may_prompt = may_prompt;
-	l->start = true;
-	l->held = false;
-	retry_clear(&l->retry);
-	note(l, LINK_CONNECTING, xstrdup("connecting"));
-	wake(l);
+	if (dial_call(l->dial, env, who))
+		note(l, LINK_CONNECTING, xstrdup("connecting"));
 }
 
 void
 link_adopt(struct link *l, int fd)
 {
 	note(l, LINK_CONNECTING, xstrdup("connecting"));
-	attempt_up(fd, fd, NULL, NULL, 0, l);
+	dial_adopt(l->dial, fd);
 }
 
 void
 link_retarget(struct link *l, const struct target *t)
 {
-	struct target old = l->target;
-
-	target_copy(&l->target, t);
-	/* What failed was another thing; a user who has just mended the config
-	 * does not wait for its pause. */
-	if (!target_same_way(&old, t)) {
-		retry_get(&l->retry, NULL);
-		free(l->last);
-		l->last = NULL;
-	}
-	target_clear(&old);
+	dial_target(l->dial, t);
 }
 
 void
 link_want(struct link *l, bool on)
 {
-	l->wanted = on;
-	if (!on)
-		event_del(l->retry_ev);
-	else if (l->state != LINK_UP && l->attempt == NULL && !l->start &&
-	    l->conn == NULL && !event_pending(l->retry_ev, EV_TIMEOUT, NULL))
-		schedule(l);
+	dial_want(l->dial, on);
 }
 
 void
 link_disconnect(struct link *l, const char *why)
 {
-	l->wanted = l->start = l->prompt_next = false;
-	event_del(l->retry_ev);
 	if (l->agent_known) {
 		struct buf b;
 
@@ -775,6 +555,7 @@ link_disconnect(struct link *l, const char *why)
 	trace_failed(l->up.trace, why);
 	/* The front and ssh end by themselves when the agent lets them go. */
 	drop(l);
+	dial_stop(l->dial);
 	if (l->state == LINK_DOWN)
 		return;
 	note(l, LINK_DOWN, xstrdup(why));
@@ -833,15 +614,31 @@ link_queued(const struct link *l)
 pid_t
 link_pid(const struct link *l)
 {
-	if (l->tr != NULL)
-		return transport_pid(l->tr);
-	return l->attempt != NULL ? attempt_pid(l->attempt) : 0;
+	return l->tr != NULL ? transport_pid(l->tr) : dial_pid(l->dial);
 }
 
 bool
 link_retrying(const struct link *l)
 {
-	return l->wanted && !l->held && l->state != LINK_UP;
+	return l->state != LINK_UP && dial_wanted(l->dial);
+}
+
+uint64_t
+link_next_ms(const struct link *l)
+{
+	return dial_next_ms(l->dial);
+}
+
+const char *
+link_why(const struct link *l)
+{
+	return dial_why(l->dial);
+}
+
+bool
+link_held(const struct link *l)
+{
+	return l->state != LINK_UP && dial_held(l->dial);
 }
 
 void
@@ -865,30 +662,31 @@ link_send_buf(struct link *l, enum conn_class class, uint8_t type,
 void
 link_reply(struct link *l, uint32_t prompt, bool ok, const char *text)
 {
-	prompts_reply(l->prompts, prompt, ok, text);
+	prompts_reply(dial_prompts(l->dial), prompt, ok, text);
 }
 
 bool
 link_ask(struct link *l, const char *token, int kind, const char *text,
     void (*reply)(bool, const char *, void *), void *arg)
 {
-	return prompts_ask(l->prompts, token, kind, text, reply, arg);
+	return prompts_ask(dial_prompts(l->dial), token, kind, text, reply,
+	    arg);
 }
 
 void
 link_ask_gone(struct link *l, void *arg)
 {
-	prompts_gone(l->prompts, arg);
+	prompts_gone(dial_prompts(l->dial), arg);
 }
 
 char *
 link_tries(const struct link *l)
 {
-	return retry_put(&l->retry);
+	return retry_put(dial_retry(l->dial));
 }
 
 void
 link_set_tries(struct link *l, const char *s)
 {
-	retry_get(&l->retry, s);
+	retry_get(dial_retry(l->dial), s);
 }

@@ -33,7 +33,7 @@ struct link_cb {
 	/* The agent is being sent; now and then. May be NULL. */
 	void	(*sent)(struct link *, uint64_t bytes, uint64_t of, void *);
 	/* An ssh asks something of the user who wanted this link; answer with
-	 * link_reply(). Only while link_may_prompt() was set. */
+	 * link_reply(). Only after a LINK_ASK. */
 	void	(*prompt)(struct link *, uint32_t id, bool echo,
 		    const char *text, void *);
 };
@@ -53,11 +53,18 @@ struct link_setup {
 struct link *link_new(const struct link_setup *, const struct target *);
 void	 link_free(struct link *);	/* lets go without BYE; NULL is fine */
 
-/* Bring it up, or hurry a pending retry: a user acted. env: the newest
- * client's, copied (NULL: keep the last). may_prompt: prompts may be shown.
- * The config is read again by the caller (the target may have changed:
- * link_retarget()). */
-void	 link_connect(struct link *, char *const *env, bool may_prompt);
+/* Who wants it. */
+enum link_who {
+	LINK_RETURN,	/* one who was here before: nobody acted */
+	LINK_USER,	/* a user, just now */
+	LINK_ASK	/* ... who can be shown ssh's questions */
+};
+
+/* Bring it up, or hurry what is under way: for a user a pending try begins at
+ * once (but for RETRY_BURST_USER), and one in the background that got no word
+ * gives way. env: the newest client's, copied (NULL: keep the last). The config
+ * is read again by the caller (the target may have changed: link_retarget()). */
+void	 link_connect(struct link *, char *const *env, enum link_who);
 /* Speaks over this descriptor, which is the link's from now on, instead of
  * connecting by the target: once, for the keeper. */
 void	 link_adopt(struct link *, int fd);
@@ -82,6 +89,12 @@ const struct msg_hello *link_agent(const struct link *); /* NULL unless up */
 size_t	 link_queued(const struct link *);
 pid_t	 link_pid(const struct link *);		/* transport's, 0 if none */
 bool	 link_retrying(const struct link *);
+uint64_t link_next_ms(const struct link *);	/* until the next try; 0: none */
+/* Why it was lost or could not be had the last time, since it was up; or
+ * NULL. */
+const char *link_why(const struct link *);
+/* Only a user can go on: a password is asked for, say. */
+bool	 link_held(const struct link *);
 
 void	 link_send(struct link *, enum conn_class, uint8_t type,
 	    uint32_t channel, const void *, size_t);	/* dropped unless up */

@@ -28,31 +28,43 @@ retry_clear(struct retry *r)
 }
 
 uint64_t
-retry_wait(const struct retry *r, bool capped)
+retry_wait(const struct retry *r, enum retry_cap cap)
 {
-	uint64_t oldest = r->failed[RETRY_BURST - 1], now = clock_wall_ms();
+	uint64_t oldest, now = clock_wall_ms();
 
+	if (cap == RETRY_ANY)
+		return 0;
+	oldest = r->failed[(cap == RETRY_USER ? RETRY_BURST_USER :
+	    RETRY_BURST) - 1];
 	/* A clock that was set back must not forbid for hours. */
-	if (!capped || oldest == 0 || oldest > now ||
-	    now - oldest >= RETRY_WINDOW_MS)
+	if (oldest == 0 || oldest > now || now - oldest >= RETRY_WINDOW_MS)
 		return 0;
 	return RETRY_WINDOW_MS - (now - oldest);
 }
 
-/* 0, 0.5, 1, 2, ... 30 s, each give or take a fifth: many links that broke
- * together do not come back together. */
+/*
+ * Each give or take a fifth: many links that broke together do not come back
+ * together. Where tries are counted the first four are spread over the window:
+ * used up within seconds they would leave the rest of it without any.
+ */
 uint64_t
-retry_delay(struct retry *r, bool capped)
+retry_delay(struct retry *r, enum retry_cap cap, uint64_t spent_ms)
 {
-	uint64_t ms, wait = retry_wait(r, capped);
+	static const uint32_t any[] = { 0, 500, 1000, 2000, 4000, 8000, 16000,
+	    RETRY_MAX_MS }, counted[] = { 0, 1000, 3000, 8000, 18000,
+	    RETRY_MAX_MS };
+	const uint32_t *steps = cap == RETRY_ANY ? any : counted;
+	size_t n = cap == RETRY_ANY ? sizeof any / sizeof any[0] :
+	    sizeof counted / sizeof counted[0];
+	uint64_t ms, wait = retry_wait(r, cap);
 	uint16_t random;
 
-	ms = r->step == 0 ? 0 : r->step > 7 ? RETRY_MAX_MS :
-	    UINT64_C(250) << r->step;
-	if (ms > RETRY_MAX_MS)
-		ms = RETRY_MAX_MS;
+	ms = steps[r->step < n ? r->step : n - 1];
 	random_bytes(&random, sizeof random);
 	ms = ms * 4 / 5 + ms * 2 / 5 * random / UINT16_MAX;
+	ms = ms > spent_ms ? ms - spent_ms : 0;
+	if (r->step > 0 && ms < RETRY_MIN_MS)
+		ms = RETRY_MIN_MS;
 	r->step++;
 	return ms > wait ? ms : wait;
 }
@@ -63,8 +75,8 @@ retry_put(const struct retry *r)
 	struct buf b;
 	size_t i;
 
-	buf_init(&b, 32 * RETRY_BURST);
-	for (i = 0; i < RETRY_BURST && r->failed[i] != 0; i++)
+	buf_init(&b, 32 * RETRY_BURST_USER);
+	for (i = 0; i < RETRY_BURST_USER && r->failed[i] != 0; i++)
 		buf_printf(&b, "%s%" PRIu64, i > 0 ? "," : "", r->failed[i]);
 	buf_u8(&b, 0);
 	return (char *)b.data;
@@ -77,7 +89,7 @@ retry_get(struct retry *r, const char *s)
 	size_t i;
 
 	memset(r->failed, 0, sizeof r->failed);
-	for (i = 0; s != NULL && i < RETRY_BURST; i++) {
+	for (i = 0; s != NULL && i < RETRY_BURST_USER; i++) {
 		r->failed[i] = strtoull(s, &end, 10);
 		if (end == s)
 			r->failed[i] = 0;

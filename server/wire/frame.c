@@ -75,6 +75,7 @@ static const struct frame_kind table[] = {
 	{ F_ENQUIRE,	"ENQUIRE",	SC,	1 },
 	{ F_PROGRESS,	"PROGRESS",	SC,	16 },
 	{ F_NEWS,	"NEWS",		SC,	WIRE_WORDS_MAX },
+	{ F_TYPED,	"TYPED",	C,	4 },
 	{ F_WAIT,	"WAIT",		C,	WIRE_WORDS_MAX },
 	{ F_WAITED,	"WAITED",	SC,	WIRE_WORDS_MAX },
 	{ F_CAPTURE,	"CAPTURE",	C,	WIRE_WORDS_MAX },
@@ -117,7 +118,7 @@ bool
 frame_ignorable(uint8_t type)
 {
 	return type == F_THEME || type == F_COLOURS || type == F_ENQUIRE ||
-	    type == F_NEWS;
+	    type == F_NEWS || type == F_TYPED;
 }
 
 static void

@@ -95,7 +95,8 @@ enum frame_type {
 	F_DONE		= 0x6c,
 	F_RELEASE	= 0x6d,
 	F_TRACE		= 0x6e,
-	F_NEWS		= 0x70
+	F_NEWS		= 0x70,
+	F_TYPED		= 0x71
 };
 
 /* Who may send a type: bits for frame_kind.senders. */

@@ -116,6 +116,8 @@ enum link_state { LINK_DOWN, LINK_CONNECTING, LINK_UP, LINK_FAILED };
 #define USE_REFRESH	0x02	/* drop the agent's environment snapshot */
 #define USE_READ_ONLY	0x04	/* this connection may open no input */
 #define USE_PASSIVE	0x08	/* do not connect: tell the state only */
+#define USE_AGAIN	0x10	/* the same to a new server: nobody acted */
+#define USE_ASK_SHOWN	0x20	/* ... prompts also while a shell is shown */
 struct msg_use {		/* F_USE */
 	uint8_t	 flags;
 	char	*workspace;	/* as the user wrote it */

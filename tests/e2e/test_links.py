@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Getting there: transports, the bootstrap, prompts, one connection."""
 
+import json
 import os
 import random
 import re
@@ -312,6 +313,74 @@ def wrong_passphrase(t):
     ok(o.wait_exit(20) in (125, 130), 'status')
     ti = o.termios()
     ok(not ti['ok'] or ti['echo'], 'echo')
+
+
+@test(timeout=90)
+def asked_again_while_attached(t):
+    """an attached user is asked again when he wants, not unasked"""
+    ssh = fixtures.Ssh(t, passphrase='open sesame')
+    host = ssh.host('web')
+    o = t.outer('attach', 'ssh:web:a')
+    o.see('[Pp]assphrase', 15)
+    o.type('open sesame\r')
+    o.see(PROMPT, 15)
+    o.type('echo on $((40+2))\r')
+    o.see('^on 42')
+    os.kill(t.server_pid(), signal.SIGKILL)
+    # In the background nobody is asked; the notice says what it waits for.
+    o.see('not connected; .*r connects.*Permission', 20)
+    o.see('^on 42')
+    n = host.tries()
+    o.type('echo typed $((40+2))\r')
+    o.type('\x1cr')
+    o.see('[Pp]assphrase', 20)
+    ok(2004 not in o.modes(), 'the program\'s modes are off: %s' % o.modes())
+    o.type('\x03')
+    o.see('not connected; .*r connects', 20)
+    o.type('\x1cr')
+    wait_for(lambda: o.screen().text.count('assphrase') == 2, 20,
+             'asked once more')
+    o.type('open sesame\r')
+    o.gone('[Pp]assphrase|not connected', 20)
+    o.see('^typed 42')
+    o.type('echo back $((40+2))\r')
+    o.see('^back 42', 20)
+    ok('sesame' not in o.screen().text, 'no echo')
+    eq(host.tries(), n + 2, 'tries')
+    o.type('clear; echo on $((40+2))\r')
+    o.see('^on 42')
+    # Attached to a shell whose link was let go: shown at once, and asked.
+    o.type('\x1cd')
+    o.wait_exit()
+    t.run('disconnect', 'ssh:web')
+    o = t.outer('attach', 'ssh:web:a')
+    o.see('[Pp]assphrase', 20)
+    o.type('open sesame\r')
+    o.see('^on 42', 20)
+    o.gone('assphrase')
+    o.type('echo last $((40+2))\r')
+    o.see('^last 42', 20)
+
+
+@test()
+def failed_tries_are_counted(t):
+    """five failed tries in 30 s, and a sixth is not made, by a new server either"""
+    host = fixtures.Ssh(t).host('web', proxy_prefix='echo no way >&2; exit 1')
+    for i in range(5):
+        r = t.run('exec', 'ssh:web', '--', 'true', rc=125)
+        ok('not tried' not in r.err, r)
+    r = t.run('exec', 'ssh:web', '--', 'true', rc=125)
+    ok('not tried: 5 tries failed within 30 s; next try in' in r.err, r)
+    row = t.ls()[0]
+    ok(row['error'] and 'not tried' in row['text'], row)
+    state = json.loads(t.run('server', 'status', '--json').out)['state_file']
+    wait_for(lambda: os.path.exists(state) and re.search(
+        rb'[0-9]{13}(,[0-9]{13}){4}', open(state, 'rb').read()), 10,
+        'they are written down')
+    os.kill(t.server_pid(), signal.SIGKILL)
+    r = t.run('exec', 'ssh:web', '--', 'true', rc=125)
+    ok('not tried: 5 tries failed' in r.err, r)
+    eq(host.tries(), 5, 'tries made')
 
 
 @test(timeout=120)

@@ -223,7 +223,7 @@ START_TEST(local_agent_is_started_and_found_again)
 	target.name = (char *)"local";
 	make();
 	ck_assert_int_eq(link_state(link_), LINK_DOWN);
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	ck_assert_int_eq(link_state(link_), LINK_CONNECTING);
 	await(ups == 1 && readies == 1 && link_rtt_us(link_) > 0);
 	ck_assert_int_eq(link_pid(link_), 0);
@@ -235,7 +235,7 @@ START_TEST(local_agent_is_started_and_found_again)
 	ck_assert_int_eq(link_state(link_), LINK_DOWN);
 	ck_assert_ptr_null(link_agent(link_));
 	await(downs == 1);
-	link_connect(link_, NULL, false);
+	link_connect(link_, NULL, LINK_USER);
 	await(ups == 2);
 	ck_assert_mem_eq(first, instance, MSG_ID);
 	/* killed: wanted, so it comes back, with another id */
@@ -258,8 +258,8 @@ START_TEST(two_links_start_one_local_agent)
 	other = link_;
 	link_ = NULL;
 	make();
-	link_connect(link_, environ, false);
-	link_connect(other, environ, false);
+	link_connect(link_, environ, LINK_USER);
+	link_connect(other, environ, LINK_USER);
 	await(ups == 2);
 	pid = link_agent(link_)->pid;
 	ck_assert_uint_eq(link_agent(other)->pid, pid);
@@ -274,7 +274,7 @@ START_TEST(program_sends_itself_cold_and_is_found_warm)
 
 	far_command("sh -c %c");
 	t = clock_ms();
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(ups == 1 && readies == 1);
 	printf("cold %lu ms\n", (unsigned long)(clock_ms() - t));
 	ck_assert_int_gt(link_pid(link_), 0);
@@ -284,7 +284,7 @@ START_TEST(program_sends_itself_cold_and_is_found_warm)
 	await(downs == 1);
 	ck_assert_int_eq(link_pid(link_), 0);
 	t = clock_ms();
-	link_connect(link_, NULL, false);
+	link_connect(link_, NULL, LINK_USER);
 	await(ups == 2);
 	printf("warm %lu ms\n", (unsigned long)(clock_ms() - t));
 	free(file);
@@ -295,7 +295,7 @@ START_TEST(noise_before_the_agent_is_passed_over)
 {
 	far_command("sh -c 'echo hello; printf glued; echo err >&2; "
 	    "exec \"$@\"' x sh -c %c");
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(ups == 1);
 	/* and a loss is not explained by it */
 	kill((pid_t)agent_pid, SIGKILL);
@@ -307,13 +307,13 @@ END_TEST
 START_TEST(cut_upload_says_so_and_the_next_one_works)
 {
 	far_command("sh -c 'head -c 300000 | exec \"$@\"' x sh -c %c");
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(fails == 1);
 	ck_assert_msg(strstr(last_text, "could not be written") != NULL,
 	    "%s", last_text);
 	sh("test -z \"$(ls -A %s/far/c/dlmux)\"", top);
 	far_command("sh -c %c");
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(ups == 1);
 }
 END_TEST
@@ -321,14 +321,14 @@ END_TEST
 START_TEST(damaged_program_of_the_right_name_is_replaced)
 {
 	far_command("sh -c %c");
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(ups == 1);
 	link_disconnect(link_, "disconnected");
 	kill((pid_t)agent_pid, SIGKILL);
 	sh("f=$(echo %s/far/c/dlmux/dlmux-*); rm $f; head -c 5000 "
 	    "/proc/%d/exe >$f; chmod 700 $f", top, (int)getpid());
 	await(downs == 1);
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(ups == 2);
 	sh("cmp %s/far/c/dlmux/dlmux-* /proc/%d/exe", top, (int)getpid());
 }
@@ -351,7 +351,7 @@ START_TEST(failures_are_told_in_their_own_words)
 	};
 
 	with_command("%s", t[_i].command);
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(fails == 1);
 	ck_assert_str_eq(last_text, t[_i].text);
 	ck_assert_str_eq(link_text(link_), t[_i].text);
@@ -366,7 +366,7 @@ START_TEST(silent_far_side_is_given_up)
 	setenv("DLMUX_LINK_TIMES", "15000,3000,45000,10000,700", 1);
 	with_command("echo trying >&2; sleep 100 #");
 	unsetenv("DLMUX_LINK_TIMES");
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(fails == 1);
 	ck_assert_str_eq(last_text, "no answer within 0 s; last heard: "
 	    "trying");
@@ -378,14 +378,14 @@ START_TEST(foreign_machine_wants_a_binary_and_gets_it)
 	sh("printf '#!/bin/sh\\necho Plan9 mips\\n' >%s/bin/uname; "
 	    "chmod 755 %s/bin/uname", top, top);
 	with_command(FAR "PATH=%s/bin:$PATH sh -c %%c", top, top, top, top);
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(fails == 1);
 	ck_assert_ptr_nonnull(strstr(last_text, "Plan9 mips"));
 	ck_assert_ptr_nonnull(strstr(last_text, "AgentBinary"));
 	/* by file */
 	target.binary = xasprintf("/proc/%d/exe", (int)getpid());
 	make();
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(ups == 1);
 	link_disconnect(link_, "disconnected");
 	free(target.binary);
@@ -395,7 +395,7 @@ START_TEST(foreign_machine_wants_a_binary_and_gets_it)
 	target.binary = NULL;
 	target.binary_dir = xasprintf("%s/bin", top);
 	make();
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(ups == 1);
 	free(target.binary_dir);
 }
@@ -426,7 +426,7 @@ START_TEST(dead_peer_is_found_and_its_transport_killed)
 	setenv("DLMUX_LINK_TIMES", "300,100,1500,700,9000", 1);
 	far_command("sh -c %c");
 	unsetenv("DLMUX_LINK_TIMES");
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(ups == 1 && link_rtt_us(link_) > 0);
 	pid = link_pid(link_);
 	ck_assert_uint_eq(link_silent_ms(link_), 0);
@@ -442,7 +442,7 @@ START_TEST(dead_peer_is_found_and_its_transport_killed)
 	await(kill(pid, 0) == -1 && errno == ESRCH);
 	kill((pid_t)agent_pid, SIGCONT);
 	/* somebody waits: sooner */
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(ups == 2);
 	link_busy(link_, true);
 	kill((pid_t)agent_pid, SIGSTOP);
@@ -459,7 +459,7 @@ START_TEST(peer_that_comes_back_in_time_is_kept)
 	setenv("DLMUX_LINK_TIMES", "200,100,3000,3000,9000", 1);
 	far_command("sh -c %c");
 	unsetenv("DLMUX_LINK_TIMES");
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(ups == 1);
 	kill((pid_t)agent_pid, SIGSTOP);
 	await(link_silent_ms(link_) > 800);
@@ -475,7 +475,7 @@ START_TEST(transport_that_ignores_term_is_killed_with_its_group)
 
 	with_command("trap '' TERM HUP; (trap '' TERM HUP; sleep 100) & "
 	    "echo up >%s/started; sleep 100; sleep 100 #", top);
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	{
 		char *file = xasprintf("%s/started", top);
 
@@ -498,14 +498,14 @@ START_TEST(failed_tries_are_capped_and_remembered)
 	int i;
 
 	with_command("echo no >&2; exit 1 #");
-	for (i = 1; i <= (int)RETRY_BURST; i++) {
-		link_connect(link_, environ, false);
+	for (i = 1; i <= (int)RETRY_BURST_USER; i++) {
+		link_connect(link_, environ, LINK_USER);
 		await(fails == i);
 		ck_assert_str_eq(last_text, "no");
 	}
-	link_connect(link_, environ, false);
-	await(fails == (int)RETRY_BURST + 1);
-	ck_assert_msg(strncmp(last_text, "not tried: 4 tries failed within "
+	link_connect(link_, environ, LINK_USER);
+	await(fails == (int)RETRY_BURST_USER + 1);
+	ck_assert_msg(strncmp(last_text, "not tried: 5 tries failed within "
 	    "30 s; next try in ", 50) == 0, "%s", last_text);
 	ck_assert_ptr_nonnull(strstr(last_text, " s; the last: no"));
 	/* a new server knows it */
@@ -514,18 +514,18 @@ START_TEST(failed_tries_are_capped_and_remembered)
 	link_ = NULL;
 	make();
 	link_set_tries(link_, tries);
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(fails == 1);
-	ck_assert_ptr_nonnull(strstr(last_text, "4 tries failed"));
+	ck_assert_ptr_nonnull(strstr(last_text, "5 tries failed"));
 	/* the same once more changes nothing, another command does */
 	link_retarget(link_, &target);
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(fails == 2);
-	ck_assert_ptr_nonnull(strstr(last_text, "4 tries failed"));
+	ck_assert_ptr_nonnull(strstr(last_text, "5 tries failed"));
 	other = target;
 	other.command = strcpy(text, "echo other >&2; exit 1 #");
 	link_retarget(link_, &other);
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(fails == 3);
 	ck_assert_str_eq(last_text, "other");
 	free(tries);
@@ -537,20 +537,37 @@ END_TEST
 START_TEST(back_off_grows_with_jitter_to_its_ceiling)
 {
 	struct retry r = { { 0 }, 0 };
-	static const uint64_t want[] = { 0, 500, 1000, 2000, 4000, 8000,
-	    16000, 30000, 30000, 30000 };
-	size_t i, n = sizeof want / sizeof want[0];
+	static const uint64_t want[2][10] = { { 0, 500, 1000, 2000, 4000,
+	    8000, 16000, 30000, 30000, 30000 }, { 0, 1000, 3000, 8000, 18000,
+	    30000, 30000, 30000, 30000, 30000 } };
+	size_t i, k;
 	uint64_t ms;
 
-	for (i = 0; i < n; i++) {
-		ms = retry_delay(&r, false);
-		ck_assert_msg(ms >= want[i] * 4 / 5 && ms <= want[i] * 6 / 5,
-		    "step %zu: %lu", i, (unsigned long)ms);
+	for (k = 0; k < 2; k++) {
+		retry_clear(&r);
+		for (i = 0; i < 10; i++) {
+			ms = retry_delay(&r, k == 0 ? RETRY_ANY :
+			    RETRY_BACKGROUND, 0);
+			ck_assert_msg(ms >= want[k][i] * 4 / 5 &&
+			    ms <= want[k][i] * 6 / 5, "step %zu: %lu", i,
+			    (unsigned long)ms);
+		}
 	}
 	for (i = 0; i < 100; i++)
-		ck_assert_uint_le(retry_delay(&r, false), 36000);
+		ck_assert_uint_le(retry_delay(&r, RETRY_ANY, 0), 36000);
+	/* a try that hung was a pause itself */
+	ck_assert_uint_le(retry_delay(&r, RETRY_ANY, 20000), 16000);
+	ck_assert_uint_eq(retry_delay(&r, RETRY_ANY, 60000), RETRY_MIN_MS);
 	retry_clear(&r);
-	ck_assert_uint_eq(retry_delay(&r, true), 0);
+	ck_assert_uint_eq(retry_delay(&r, RETRY_BACKGROUND, 0), 0);
+	/* one try more for a user who acts */
+	for (i = 0; i < RETRY_BURST; i++)
+		retry_failed(&r);
+	ck_assert_uint_gt(retry_wait(&r, RETRY_BACKGROUND), 20000);
+	ck_assert_uint_eq(retry_wait(&r, RETRY_USER), 0);
+	retry_failed(&r);
+	ck_assert_uint_gt(retry_wait(&r, RETRY_USER), 20000);
+	ck_assert_uint_eq(retry_wait(&r, RETRY_ANY), 0);
 	retry_get(&r, "12,junk");
 	ck_assert_uint_eq(r.failed[0], 12);
 	ck_assert_uint_eq(r.failed[1], 0);
@@ -647,7 +664,7 @@ START_TEST(question_reaches_the_user_and_the_answer_ssh)
 	setenv("DLMUX_LINK_TIMES", "15000,3000,45000,10000,2500", 1);
 	with_command(ASKS, top, top, top, top);
 	unsetenv("DLMUX_LINK_TIMES");
-	link_connect(link_, environ, true);
+	link_connect(link_, environ, LINK_ASK);
 	await(prompts == 1);
 	ck_assert_str_eq(prompt_text, "me@web's password: ");
 	ck_assert(!prompt_echo);
@@ -668,7 +685,7 @@ START_TEST(refused_question_fails_the_try)
 {
 	serve();
 	with_command(ASKS, top, top, top, top);
-	link_connect(link_, environ, true);
+	link_connect(link_, environ, LINK_ASK);
 	await(prompts == 1);
 	link_reply(link_, prompt_id, false, "");
 	await(fails == 1);
@@ -683,7 +700,7 @@ START_TEST(background_never_asks)
 	    "test \"$SSH_ASKPASS_REQUIRE\" = never && echo batch >&2; "
 	    "exit 1 #");
 	setenv("SSH_ASKPASS", "/usr/bin/some-window", 1);
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	unsetenv("SSH_ASKPASS");
 	await(fails == 1);
 	ck_assert_str_eq(last_text, "batch");
@@ -696,9 +713,9 @@ START_TEST(user_who_comes_during_a_background_try_is_asked)
 	serve();
 	with_command("test -n \"$DLMUX_ASKPASS\" || { sleep 0.3; exit 1; }; "
 	    ASKS, top, top, top, top);
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(link_pid(link_) > 0);
-	link_connect(link_, environ, true);
+	link_connect(link_, environ, LINK_ASK);
 	await(prompts == 1);
 	ck_assert_int_eq(fails, 0);
 	link_reply(link_, prompt_id, true, "x");
@@ -712,7 +729,7 @@ START_TEST(link_may_be_freed_at_any_moment)
 
 	for (i = 0; i < 12; i++) {
 		far_command("sh -c %c");
-		link_connect(link_, environ, false);
+		link_connect(link_, environ, LINK_USER);
 		idle(i * 5);
 		link_free(link_);
 		link_ = NULL;
@@ -768,7 +785,7 @@ START_TEST(ssh_comes_up_and_back_after_a_kill)
 	if (!ssh_host())
 		return;
 	make();
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(ups == 1 && readies == 1);
 	memcpy(first, instance, MSG_ID);
 	pid = link_pid(link_);
@@ -791,13 +808,13 @@ START_TEST(unknown_host_key_is_asked_or_told)
 	serve();
 	sh(": >%s/known", top);
 	make();
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(fails == 1);
 	ck_assert_ptr_nonnull(strstr(last_text,
 	    "Host key verification failed."));
 	ck_assert_msg(strstr(last_text, "dlmux connect ssh:web") != NULL, "%s",
 	    last_text);
-	link_connect(link_, environ, true);
+	link_connect(link_, environ, LINK_ASK);
 	await(prompts == 1);
 	ck_assert(prompt_echo);
 	ck_assert_ptr_nonnull(strstr(prompt_text, "authenticity"));
@@ -812,7 +829,7 @@ START_TEST(failed_authentication_is_told_as_ssh_says_it)
 		return;
 	sh(": >%s/auth", top);
 	make();
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	await(fails == 1);
 	ck_assert_msg(strstr(last_text, "Permission denied (") != NULL, "%s",
 	    last_text);
@@ -821,7 +838,7 @@ START_TEST(failed_authentication_is_told_as_ssh_says_it)
 	ck_assert(!link_retrying(link_));
 	idle(1500);
 	ck_assert_int_eq(fails, 1);
-	link_connect(link_, environ, false);
+	link_connect(link_, environ, LINK_USER);
 	ck_assert(link_retrying(link_));
 	await(fails == 2);
 }

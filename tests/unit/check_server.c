@@ -145,10 +145,10 @@ link_free(struct link *l)
 }
 
 void
-link_connect(struct link *l, char *const *env, bool prompt)
+link_connect(struct link *l, char *const *env, enum link_who who)
 {
 	(void)env;
-	(void)prompt;
+	(void)who;
 	if (l->conn == NULL)
 		l->conn = conn_new(l->setup.base, dup(far_fd), dup(far_fd),
 		    PEER_AGENT | PEER_SERVER_C, &link_conn_cb, l);
@@ -237,6 +237,9 @@ enum link_state link_state(const struct link *l) { return l->state; }
 const char *link_text(const struct link *l) { return l->text; }
 uint64_t link_since_ms(const struct link *l) { return l->since; }
 uint64_t link_silent_ms(const struct link *l) { (void)l; return 0; }
+uint64_t link_next_ms(const struct link *l) { (void)l; return 0; }
+const char *link_why(const struct link *l) { (void)l; return NULL; }
+bool link_held(const struct link *l) { (void)l; return false; }
 uint64_t link_rtt_us(const struct link *l) { (void)l; return 1234; }
 const struct msg_hello *link_agent(const struct link *l) { return &l->hello; }
 size_t link_queued(const struct link *l)

@@ -46,11 +46,16 @@ class Ssh:
             self.key])
         if os.getuid() == 0:
             os.makedirs('/run/sshd', mode=0o755, exist_ok=True)
-        t.script('ssh', 'echo "$$ $*" >>%s/calls\nfor a; do\n'
-                 'case $a in -F*) exec %s "$@" ;; --) break ;; esac\ndone\n'
-                 'exec %s -F %s "$@"\n' % (self.dir, self.ssh, self.ssh,
-                                           self.config))
+        self.through('')
         t.ssh = self
+
+    def through(self, words):
+        """Words before ssh's own: where it runs."""
+        run = words + ' ' + self.ssh
+        self.t.script('ssh', 'echo "$$ $*" >>%s/calls\nfor a; do\n'
+                      'case $a in -F*) exec %s "$@" ;; --) break ;; esac\n'
+                      'done\nexec %s -F %s "$@"\n' % (
+                          self.dir, run, run, self.config))
 
     def calls(self):
         try:
@@ -104,17 +109,10 @@ SetEnv %s
 %s
 ''' % (self.dir, self.dir, ' '.join('%s="%s"' % kv for kv in far.items()),
             sshd_config), 0o600)
-        cmd = '%s -i -f %s/sshd_config -E %s' % (ssh.sshd, self.dir, self.log)
-        if relay is not None:
-            self.control = self.dir + '/ctl'
-            cmd = '%s/pipe --control %s %s -- %s' % (
-                TOOLS, self.control, ' '.join(relay), cmd)
-        proxy = t.write(self.dir + '/proxy', '#!/bin/sh\necho $$ >>%s/pids\n'
-                        '%s\nexec %s\n' % (self.dir, proxy_prefix, cmd), 0o755)
         with open(config or ssh.config, 'a') as f:
             f.write('''
 Host %s
-	ProxyCommand %s
+	%s
 	User %s
 	IdentityFile %s
 	IdentitiesOnly yes
@@ -122,12 +120,24 @@ Host %s
 	GlobalKnownHostsFile none
 	HostKeyAlias %s
 %s
-''' % (name, proxy, self.user, ssh.key, ssh.known, name,
-                '\n'.join('\t' + x for x in ssh_config.splitlines())))
+''' % (name, self.way(relay, proxy_prefix), self.user, ssh.key, ssh.known,
+                name, '\n'.join('\t' + x for x in ssh_config.splitlines())))
         if known:
             with open(self.dir + '/hostkey.pub') as f, \
                     open(ssh.known, 'a') as k:
                 k.write('%s %s' % (name, f.read()))
+
+    def way(self, relay, proxy_prefix):
+        """The line of ssh_config that says how it is reached."""
+        cmd = '%s -i -f %s/sshd_config -E %s' % (self.ssh.sshd, self.dir,
+                                                 self.log)
+        if relay is not None:
+            self.control = self.dir + '/ctl'
+            cmd = '%s/pipe --control %s %s -- %s' % (
+                TOOLS, self.control, ' '.join(relay), cmd)
+        return 'ProxyCommand ' + self.t.write(
+            self.dir + '/proxy', '#!/bin/sh\necho $$ >>%s/pids\n%s\nexec %s\n'
+            % (self.dir, proxy_prefix, cmd), 0o755)
 
     def logins(self):
         try:
@@ -156,9 +166,11 @@ Host %s
                 return None
         s = wait_for(connect, 10, 'the relay of ' + self.name)
         s.sendall(command.encode() + b'\n')
-        got = s.recv(100).decode()
+        got = s.recv(100).decode().strip()
         s.close()
-        return got.strip()
+        if got == 'what?':
+            raise Failure('the relay does not know ' + command)
+        return got
 
     def sshd_pids(self):
         """The newest sshd and its children. It writes its title over its

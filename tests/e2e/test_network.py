@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: ISC
+"""A whole network that is cut, slow and lossy, between a real ssh and a real
+sshd. DLMUX_CUTS="1 10 100" (seconds) is the long form."""
+
+import os
+import subprocess
+import sys
+import time
+
+import network
+from harness import PROMPT, eq, ok, test, wait_for
+
+LINE = 64           # bytes, with the newline
+
+# Lines of numbers at so many bytes a second, for so many seconds; a mark in
+# `runs` for each start.
+NUMBERS = '''\
+import sys, time
+rate, secs = float(sys.argv[1]), float(sys.argv[2])
+open(sys.argv[3], 'a').write('run\\n')
+n, began = 0, time.monotonic()
+while True:
+    ran = time.monotonic() - began
+    upto = int(min(ran, secs) * rate / %d)
+    sys.stdout.write(''.join('%%07d %%055d\\n' %% (i, 0)
+                             for i in range(n, upto)))
+    sys.stdout.flush()
+    n = upto
+    if ran >= secs:
+        break
+    time.sleep(0.02)
+print('end %%d' %% n, flush=True)
+sys.exit(7)
+''' % LINE
+
+
+def lines(first, last):
+    return ''.join('%07d %055d\n' % (i, 0) for i in range(first, last))
+
+
+class Cut:
+    """A shell that prints and an exec that streams, over a line that is cut
+    for so long, and what is to be right afterwards."""
+
+    def __init__(self, t, net):
+        self.t, self.net = t, net
+        self.script = t.write('numbers', NUMBERS)
+        self.runs = t.path('runs')
+
+    def numbers(self, rate, secs):
+        return '%s %s %d %s %s' % (sys.executable, self.script, rate, secs,
+                                   self.runs)
+
+    def run(self, secs, rate, before=1, after=1.5):
+        t, net = self.t, self.net
+        began = len(self.starts())
+        command = self.numbers(rate, before + secs + after)
+        o = t.outer('attach', 'ssh:far:a')
+        o.see(PROMPT)
+        out = open(t.path('out'), 'w+b')
+        p = t.popen('exec', 'ssh:far', '--', 'sh', '-c', 'exec ' + command,
+                    stdout=out)
+        o.type('clear; ' + command + '\r')
+        o.see('^[0-9]{7} 0{55}$')
+        time.sleep(before)      # not a wait for an event: it is to flow
+        counts = net.moved()
+        net.cut()
+        at = time.monotonic()
+        noticed = None
+        while time.monotonic() < at + secs:
+            left = at + secs - time.monotonic()
+            if noticed is None and o.ask('wait %d %s' % (
+                    left * 1000, 'no answer|reconnecting'))['ok']:
+                noticed = time.monotonic() - at
+            time.sleep(min(0.05, max(left, 0)))
+        shown = o.show()
+        size = os.path.getsize(out.name)
+        net.restore()
+        at = time.monotonic()
+        wait_for(lambda: os.path.getsize(out.name) > size, 90,
+                 'the exec goes on')
+        back = time.monotonic() - at
+        # Its own output's end, not the echo of a command.
+        o.see('^end [0-9]+$', 90)
+        screen = time.monotonic() - at
+        o.gone('no answer|reconnecting', 90)
+        r = t.finish(p, timeout=90)
+        done = time.monotonic() - at
+        self.exec_whole(r, out, began)
+        self.shell_right()
+        moved = [b - a for a, b in zip(counts, net.moved())]
+        t.note('cut for %g s: noticed %s; after it back in %.1f s, end on '
+               'screen in %.1f s, exec over in %.1f s; %.1f MB moved, %d '
+               'packets lost' % (
+                   secs, 'never' if noticed is None else
+                   'after %.1f s' % noticed, back, screen, done,
+                   (moved[0] + moved[1]) / 1e6, moved[2]))
+        ok(noticed is not None or secs < 8, 'a notice while it is down:\n'
+           + shown)
+        o.type('\x1cd')
+        o.wait_exit()
+
+    def starts(self):
+        try:
+            with open(self.runs) as f:
+                return f.read().split()
+        except OSError:
+            return []
+
+    def exec_whole(self, r, out, began):
+        out.seek(0)
+        got = out.read().decode()
+        out.close()
+        n = got.count('\n') - 1
+        eq(r.rc, 7, 'status of the exec')
+        eq(len(self.starts()) - began, 2, 'starts, of exec and shell')
+        ok(got == lines(0, n) + 'end %d\n' % n, 'the exec: %d lines, %d bytes'
+           % (n, len(got)))
+
+    def shell_right(self):
+        text = self.t.capture('ssh:far:a', '-s', '-').rstrip('\n')
+        rows = text.split('\n')
+        end = max(i for i, x in enumerate(rows) if x.startswith('end '))
+        n = int(rows[end].split()[1])
+        # What HistoryLines keeps, but for the lines of the prompts.
+        count = min(n, 9970)
+        have = rows[max(end - count, 0):end]
+        want = lines(n - count, n).split('\n')[:-1]
+        eq(len(have), count, 'lines of history')
+        if have != want:
+            bad = [i for i in range(len(have)) if have[i] != want[i]]
+            ok(False, 'the shell: %d lines differ, the first %r for %r' % (
+                len(bad), have[bad[0]], want[bad[0]]))
+
+
+@test(timeout=600)
+def a_line_that_is_cut(t):
+    """the line cut while a shell prints 1 MB/s and an exec streams: all right"""
+    c = Cut(t, network.Network(t))
+    for secs in network.cuts():
+        c.run(secs, 1e6)
+
+
+@test(timeout=900)
+def a_bad_line_that_is_cut(t):
+    """the same through 2 % loss and 100 ms"""
+    net = network.Network(t)
+    t.run('connect', 'ssh:far')     # the upload is not what is measured
+    net.delay(100)
+    net.loss(2)
+    c = Cut(t, net)
+    for secs in network.cuts():
+        c.run(secs, 1e6 if secs > 1 else 1e5)
+
+
+def row(t):
+    return [w for w in t.ls() if w['workspace'] == 'ssh:far'][0]
+
+
+def log(t, name):
+    return open([os.path.join(d, f) for d, _, fs in os.walk(t.dir)
+                 for f in fs if f == name][0]).read()
+
+
+@test(timeout=120)
+def a_line_that_thaws(t):
+    """typed into a dead line: told, kept, and delivered once; the old
+    connection that wakes up later is fenced off"""
+    t.env['DLMUX_LINK_TIMES'] = '500,300,2500,2000,20000'
+    net = network.Network(t)
+    t.run('new', 'ssh:far:a', '--', 'sh', '-c',
+          'stty -echo; echo ready; exec cat >%s' % t.path('typed'))
+    o = t.outer('attach', 'ssh:far:a', cols=120)
+    o.see('ready')
+    p = t.popen('exec', 'ssh:far', '--', 'sh', '-c', 'echo run >>%s; cat; '
+                'exit 9' % t.path('runs'), stdin=-1)
+    p.stdin.write(b'first ')
+    p.stdin.flush()
+    eq(os.read(p.stdout.fileno(), 100), b'first ', 'the exec')
+    # Nothing passes at all: what is typed waits, and so does a send.
+    net.cut()
+    o.type('meanwhile\r')
+    p.stdin.write(b'second')
+    p.stdin.close()
+    p.stdin = None
+    o.see('no answer for [0-9]+ s, reconnecting.*, 10 bytes typed wait', 20)
+    w = row(t)
+    ok(w['state'] in ('connecting', 'reconnecting') and w['since_ms'] > 0 and
+       'no answer for' in w['text'] and 'no answer' in w['error'], w)
+    r = t.run('send', '--no-wait', 'ssh:far:a', 'not this', rc=125)
+    ok('not connected' in r.err, r)
+    sent = t.popen('send', 'ssh:far:a', 'sent')
+    # Only new connections pass: dlmux comes back beside the old one.
+    net.freeze()
+    net.restore('cut')
+    t.run('connect', 'ssh:far')
+    r = t.finish(p)
+    eq((r.rc, r.out), (9, 'second'), 'the exec')
+    eq(t.finish(sent).rc, 0, 'the send')
+    o.gone('no answer', 20)
+    net.restore()
+    wait_for(lambda: 'replaced by a newer' in log(t, 'agent.log'), 10,
+             'the old one is fenced off')
+    o.type('after\r')
+    wait_for(lambda: os.path.getsize(t.path('typed')) == 21, 10, 'typed')
+    with open(t.path('typed')) as f:
+        eq(sorted(f.read().split()), ['after', 'meanwhile', 'sent'],
+           'what was typed')
+    with open(t.path('runs')) as f:
+        eq(f.read(), 'run\n', 'starts')
