@@ -164,8 +164,7 @@ def log(t, name):
 
 @test(timeout=120)
 def a_line_that_thaws(t):
-    """typed into a dead line: told, kept, and delivered once; the old
-    connection that wakes up later is fenced off"""
+    """typed into a dead line: kept, delivered once; when it thaws it is fenced"""
     t.env['DLMUX_LINK_TIMES'] = '500,300,2500,2000,20000'
     net = network.Network(t)
     t.run('new', 'ssh:far:a', '--', 'sh', '-c',
