@@ -135,7 +135,7 @@ exec_fail(struct exec *e, bool unknown, int status, const char *text)
 static void
 exec_want_input(struct exec *e)
 {
-	bool want = !e->over && e->in_ev != NULL && opchan_running(e->op) &&
+	bool want = !e->over && e->in_ev != NULL && opchan_takes_input(e->op) &&
 	    opchan_room(e->op) > 0;
 
 	/* Over a terminal, Ctrl-C Ctrl-C must be seen while the link is away. */

@@ -15,7 +15,7 @@
 
 enum opchan_state {
 	OP_IDLE,	/* no server, or no link */
-	OP_OPENING,	/* OPEN sent on this link */
+	OP_OPENING,	/* OPEN sent on this link; the first: input may go */
 	OP_RUNNING,	/* STARTED on this link */
 	OP_OVER		/* done() was called */
 };
@@ -41,10 +41,11 @@ struct opchan {
 	bool			 been_up;	/* what was wanted, it had */
 	bool			 asked;		/* `opening' was called */
 	bool			 opened;	/* ever */
+	bool			 fresh;		/* ... the first time on this link */
 	bool			 started;	/* ever */
 
 	struct buf		 in;		/* [in_base, in_base + len) */
-	uint64_t		 in_base, in_sent, in_max;
+	uint64_t		 in_base, in_sent, in_max;	/* on this link */
 	bool			 in_end, in_end_sent;
 	struct stream		 out[2];
 	bool			 exited;
@@ -143,6 +144,12 @@ opchan_class(const struct opchan *o)
 	return o->open.kind == OP_INPUT ? CONN_KEYS : CONN_STREAM;
 }
 
+bool
+opchan_takes_input(const struct opchan *o)
+{
+	return o->state == OP_RUNNING || (o->state == OP_OPENING && o->fresh);
+}
+
 /* Sends what input the agent's credit allows. */
 static void
 opchan_push(struct opchan *o)
@@ -151,7 +158,7 @@ opchan_push(struct opchan *o)
 	uint64_t end = o->in_base + o->in.len;
 	size_t n;
 
-	if (o->state != OP_RUNNING)
+	if (!opchan_takes_input(o))
 		return;
 	buf_init(&b, SLICE_MAX + 64);
 	while (o->in_sent < end && o->in_sent < o->in_max) {
@@ -249,12 +256,19 @@ opchan_open(struct opchan *o, const struct msg_link *l)
 	 * the last link, and must not come behind this. */
 	opchan_send(o, opchan_class(o), F_OPEN, &b);
 	buf_free(&b);
+	/* Nobody can have taken anything of one that is opened the first time:
+	 * its input goes right behind. What was sent on another link is sent
+	 * again from where the agent says. */
+	o->in_sent = o->in_base;
+	o->in_max = o->opened ? 0 :
+	    o->open.kind == OP_INPUT ? INPUT_WINDOW : OP_WINDOW;
+	o->in_end_sent = false;
+	o->fresh = !o->opened;
 	o->opened = true;
 	o->state = OP_OPENING;
-	/* What was sent on the last link is sent again from where the agent
-	 * says. */
-	o->in_max = 0;
-	o->in_end_sent = false;
+	opchan_push(o);
+	if (o->fresh && o->cb->room != NULL)
+		o->cb->room(o, o->arg);
 }
 
 static void
@@ -349,8 +363,11 @@ opchan_started(struct opchan *o, const uint8_t *p, size_t n)
 		    "the agent lost count of the input");
 		return;
 	}
-	o->in_sent = s.in_next;
-	o->in_max = s.in_max;
+	/* What was sent behind OPEN may still be on its way there. */
+	if (s.in_next > o->in_sent)
+		o->in_sent = s.in_next;
+	if (s.in_max > o->in_max)
+		o->in_max = s.in_max;
 	if (!o->started) {
 		o->started = true;
 		o->cb->started(o, &s, o->arg);
@@ -635,12 +652,6 @@ bool
 opchan_opened(const struct opchan *o)
 {
 	return o->opened;
-}
-
-bool
-opchan_running(const struct opchan *o)
-{
-	return o->state == OP_RUNNING;
 }
 
 void

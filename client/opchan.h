@@ -90,7 +90,9 @@ const uint8_t *opchan_id(const struct opchan *);
 /* The instance of the agent that it was opened in; NULL before that. */
 const uint8_t *opchan_agent(const struct opchan *);
 bool	 opchan_opened(const struct opchan *);	/* an OPEN went out once */
-bool	 opchan_running(const struct opchan *);	/* STARTED, on this link */
+/* Input goes out as it comes: STARTED came on this link, or it is the first
+ * one, where nobody has any of it. */
+bool	 opchan_takes_input(const struct opchan *);
 /* Tells the agent that it may forget the operation (after done()). */
 void	 opchan_close(struct opchan *);
 

@@ -158,7 +158,7 @@ sending_waited(struct sending *s, uint8_t type, const uint8_t *p, size_t n)
 static void
 sending_want_input(struct sending *s)
 {
-	bool want = !s->over && s->in_ev != NULL && opchan_running(s->op) &&
+	bool want = !s->over && s->in_ev != NULL && opchan_takes_input(s->op) &&
 	    opchan_room(s->op) > 0;
 
 	if (want == s->in_on)

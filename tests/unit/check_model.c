@@ -1417,7 +1417,7 @@ run_seed(void)
 		    (unsigned long long)clients[i].got[1],
 		    (unsigned long long)clients[i].plan[1], clients[i].fed,
 		    clients[i].nin, opchan_kept(clients[i].op),
-		    opchan_running(clients[i].op) ? "running" : "not running");
+		    opchan_takes_input(clients[i].op) ? "open" : "not open");
 	/* The kernel hands a pty's bytes over in its own time. */
 	for (i = 0; i < 200 && c->what == INPUT && c->how == OPCHAN_TAKEN &&
 	    restarts == 0 && shell_read_bytes < c->nin; i++) {

@@ -358,7 +358,7 @@ start(uint8_t kind)
 	client = connect_new(base, &place, 0, &client_cb, NULL);
 	memset(&setup, 0, sizeof setup);
 	setup.workspace = "web";
-	setup.input_max = 100;
+	setup.input_max = CLIENT_INPUT_MAX;
 	setup.open.kind = kind;
 	setup.open.argv = argv;
 	op = opchan_new(client, &setup, &op_cb, NULL);
@@ -395,11 +395,12 @@ START_TEST(a_command_runs_and_its_bytes_pass)
 	ck_assert_uint_eq(m.flags, 0);
 	ck_assert_str_eq(m.argv[0], "cat");
 	opchan_input(op, "hello", 5);
-	quiet();			/* no credit yet */
-	tell_started(c, false, 0, 3);
-	check_data(want(F_DATA), 0, "hel");
-	tell_credit(c, 3, 10);
-	check_data(want(F_DATA), 3, "lo");
+	check_data(want(F_DATA), 0, "hello");	/* right behind OPEN */
+	tell_started(c, false, 0, OP_WINDOW);
+	quiet();
+	tell_credit(c, 5, OP_WINDOW + 5);
+	opchan_input(op, "you", 3);
+	check_data(want(F_DATA), 5, "you");
 	opchan_input_end(op);
 	want(F_END);
 	tell_data(c, 0, "abc");
@@ -424,7 +425,7 @@ START_TEST(a_dead_server_loses_and_doubles_nothing)
 	tell_link(c, LINK_UP, agent_a, false);
 	first = get_open(want(F_OPEN));
 	opchan_input(op, "0123456789", 10);
-	tell_started(c, false, 0, 100);
+	tell_started(c, false, 3, 100);
 	check_data(want(F_DATA), 0, "0123456789");
 	tell_credit(c, 4, 100);
 	tell_data(c, 0, "abcd");
@@ -586,6 +587,57 @@ START_TEST(signals_wait_for_the_command)
 }
 END_TEST
 
+/* What went behind an OPEN that got no answer may have arrived or not. */
+START_TEST(input_behind_a_lost_open_goes_again_from_where_the_agent_says)
+{
+	uint32_t c = start(OP_EXEC);
+	struct msg_open m;
+
+	opchan_input(op, "0123456789", 10);
+	opchan_input_end(op);
+	tell_link(c, LINK_UP, agent_a, false);
+	want(F_OPEN);
+	check_data(want(F_DATA), 0, "0123456789");
+	want(F_END);
+	c = server_dies();
+	tell_link(c, LINK_UP, agent_a, false);
+	m = get_open(want(F_OPEN));
+	ck_assert_uint_eq(m.flags, 0);
+	quiet();			/* not before it says so */
+	tell_started(c, true, 6, 8);
+	check_data(want(F_DATA), 6, "67");
+	tell_credit(c, 6, 10);
+	check_data(want(F_DATA), 8, "89");
+	want(F_END);
+	msg_open_free(&m);
+}
+END_TEST
+
+START_TEST(input_before_the_answer_is_no_more_than_a_window)
+{
+	static uint8_t much[OP_WINDOW + SLICE_MAX];
+	uint32_t c = start(OP_EXEC);
+	size_t sent = 0, n;
+	struct frame *f;
+
+	opchan_input(op, much, sizeof much);
+	tell_link(c, LINK_UP, agent_a, false);
+	want(F_OPEN);
+	while (sent < OP_WINDOW) {
+		f = want(F_DATA);
+		n = f->len - 9;
+		sent += n;
+	}
+	ck_assert_uint_eq(sent, OP_WINDOW);
+	quiet();
+	tell_started(c, false, 0, OP_WINDOW);
+	quiet();
+	tell_credit(c, SLICE_MAX, OP_WINDOW + SLICE_MAX);
+	want(F_DATA);
+	quiet();
+}
+END_TEST
+
 START_TEST(keys_are_done_when_all_are_taken)
 {
 	uint32_t c = start(OP_INPUT);
@@ -594,9 +646,10 @@ START_TEST(keys_are_done_when_all_are_taken)
 	opchan_input_end(op);
 	tell_link(c, LINK_UP, agent_a, false);
 	want(F_OPEN);
-	tell_started(c, false, 0, 100);
 	check_data(want(F_DATA), 0, "ls\r");
 	want(F_END);
+	tell_started(c, false, 0, 100);
+	quiet();
 	tell_credit(c, 2, 100);
 	quiet();
 	ck_assert_int_eq(seen.dones, 0);
@@ -726,6 +779,9 @@ main(void)
 	tcase_add_test(t, a_gap_in_the_output_is_not_passed_over);
 	tcase_add_test(t, a_status_without_all_output_is_unknown);
 	tcase_add_test(t, signals_wait_for_the_command);
+	tcase_add_test(t,
+	    input_behind_a_lost_open_goes_again_from_where_the_agent_says);
+	tcase_add_test(t, input_before_the_answer_is_no_more_than_a_window);
 	tcase_add_test(t, keys_are_done_when_all_are_taken);
 	tcase_add_test(t,
 	    taken_keys_that_the_new_server_does_not_report_are_not_lost_sight_of);
