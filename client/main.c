@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,16 +33,11 @@ usage_none(void)
 	return STATUS_USAGE;
 }
 
-/*
- * Whether as many descriptors can be had as a command needs, and the server
- * that it may have to start: without them this fails here and there, late, or
- * in words of the event loop's.
- */
-static bool
-descriptors_enough(void)
+/* Takes as many and gives them back. 0, or why not. */
+static int
+descriptors_try(void)
 {
 	int fds[DESCRIPTORS_MIN], n = 0, error = 0;
-	struct rlimit limit;
 
 	while (n < DESCRIPTORS_MIN && error == 0)
 		if ((fds[n] = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) != -1)
@@ -50,7 +46,29 @@ descriptors_enough(void)
 			error = errno;
 	while (n > 0)
 		close(fds[--n]);
-	if (error == 0)
+	return error;
+}
+
+/*
+ * Whether as many descriptors can be had as a command needs, and the server
+ * that it may have to start: without them this fails here and there, late, or
+ * in words of the event loop's.
+ */
+static bool
+descriptors_enough(void)
+{
+	struct pollfd fds[DESCRIPTORS_MIN * 2];
+	int i, n = 0, error;
+	struct rlimit limit;
+
+	/* In one look: poll() takes no more than the limit allows, and says of
+	 * each number that is not open that it is not. */
+	for (i = 0; i < DESCRIPTORS_MIN * 2; i++)
+		fds[i] = (struct pollfd){ .fd = i };
+	if (poll(fds, DESCRIPTORS_MIN * 2, 0) != -1)
+		for (i = 0; i < DESCRIPTORS_MIN * 2; i++)
+			n += (fds[i].revents & POLLNVAL) != 0;
+	if (n >= DESCRIPTORS_MIN || (error = descriptors_try()) == 0)
 		return true;
 	if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
 		say("too few file descriptors (the limit is %llu); dlmux needs "

@@ -91,6 +91,10 @@ fd_sanitize(void)
 {
 	int fd;
 
+	for (fd = 0; fd <= 2 && fcntl(fd, F_GETFD) != -1; fd++)
+		;
+	if (fd > 2)
+		return;
 	do
 		fd = open("/dev/null", O_RDWR);
 	while (fd >= 0 && fd <= 2);

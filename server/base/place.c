@@ -151,18 +151,16 @@ place_identity(char id[17], const char *instance)
 	snprintf(id, 17, "%016" PRIx64, h);
 }
 
-int
-place_dir(const char *path, char **cause)
+/* 0: a directory of ours and of ours alone; -1: what is there must not be
+ * used, *cause says why; 1: nothing is there that could be looked at. */
+static int
+place_look(const char *path, char **cause)
 {
 	struct stat st;
 
-	if (mkdir(path, 0700) == -1 && errno != EEXIST) {
-		*cause = xasprintf("%s: %s", path, strerror(errno));
-		return -1;
-	}
 	if (lstat(path, &st) == -1)
-		*cause = xasprintf("%s: %s", path, strerror(errno));
-	else if (S_ISLNK(st.st_mode))
+		return 1;
+	if (S_ISLNK(st.st_mode))
 		*cause = xasprintf("%s: is a symbolic link; remove it or set "
 		    "XDG_STATE_HOME", path);
 	else if (!S_ISDIR(st.st_mode))
@@ -177,6 +175,32 @@ place_dir(const char *path, char **cause)
 	else
 		return 0;
 	return -1;
+}
+
+/* The same; what is not there is made. errno if it is 1. */
+static int
+place_have(const char *path, char **cause)
+{
+	int r, error;
+
+	/* Nearly always it is there: every client comes through here. */
+	if ((r = place_look(path, cause)) != 1)
+		return r;
+	error = mkdir(path, 0700) == -1 ? errno : 0;
+	r = place_look(path, cause);
+	if (r == 1 && error != 0)
+		errno = error;
+	return r;
+}
+
+int
+place_dir(const char *path, char **cause)
+{
+	int r = place_have(path, cause);
+
+	if (r == 1)
+		*cause = xasprintf("%s: %s", path, strerror(errno));
+	return r == 0 ? 0 : -1;
 }
 
 /* False: it is not there and cannot be made. errno is mkdir's. */
@@ -240,25 +264,23 @@ place_make(struct place *p, char **cause)
 {
 	struct sockaddr_un sun;
 	const char *path = p->state;
+	int r;
 
-	if (!place_parents(path, cause))
-		return 1;
-	if (!place_there(path))
-		goto elsewhere;
-	if (place_dir(path, cause) == -1)
-		return -1;
-	path = p->dir;
-	if (strlen(path) + PLACE_SOCK_TAIL > sizeof sun.sun_path) {
-		errno = ENAMETOOLONG;
-		goto elsewhere;
+	if ((r = place_look(path, cause)) == 1) {
+		if (!place_parents(path, cause))
+			return 1;
+		r = place_have(path, cause);
 	}
-	if (!place_there(path))
-		goto elsewhere;
-	if (place_dir(path, cause) == -1)
-		return -1;
-	if (place_writable(path))
-		return 0;
-elsewhere:
+	if (r == 0) {
+		path = p->dir;
+		if (strlen(path) + PLACE_SOCK_TAIL > sizeof sun.sun_path) {
+			errno = ENAMETOOLONG;
+			r = 1;
+		} else
+			r = place_have(path, cause);
+	}
+	if (r == -1 || (r == 0 && place_writable(path)))
+		return r;
 	*cause = xasprintf("%s: %s", path, strerror(errno));
 	return 1;
 }
