@@ -13,12 +13,16 @@
 #include "../server/base/limits.h"
 #include "../server/base/mem.h"
 #include "caps.h"
+#include "decimal.h"
 
 #define CAPS_VERSION 1
 
 struct caps {
 	char		*name;
 	char		*str[CAP_COUNT];	/* NULL: has none */
+	size_t		 plain[CAP_COUNT];	/* length, 0 if parameters or
+						 * none */
+	bool		 ansi_cup;		/* derived: caps_set() */
 	uint32_t	 flags;			/* CAPS_* */
 	int		 colours;
 	bool		 sgr;			/* derived: caps_settle() */
@@ -143,6 +147,10 @@ caps_set(struct caps *c, enum cap cap, const char *s)
 		return;
 	free(c->str[cap]);
 	c->str[cap] = xstrdup(s);
+	c->plain[cap] = strchr(s, '%') == NULL && strlen(s) <=
+	    CAPS_EXPAND_MAX ? strlen(s) : 0;
+	if (cap == CAP_CUP)
+		c->ansi_cup = strcmp(s, "\033[%i%p1%d;%p2%dH") == 0;
 }
 
 void
@@ -239,20 +247,26 @@ caps_put(const struct caps *c, struct buf *b)
 	}
 }
 
-/* One pair; a name that this version does not know is a newer client's. */
+/* One pair; a name that this version does not know is a newer client's. They
+ * come in our own order as a rule: *next is where the search begins. */
 static int
-caps_get_pair(struct caps *c, struct rd *r)
+caps_get_pair(struct caps *c, struct rd *r, int *next)
 {
 	char *name, *value;
-	int i, result = -1;
+	int i, at, result = -1;
 
 	name = rd_str(r, CAPS_STRING_MAX);
 	value = rd_str(r, CAPS_STRING_MAX);
 	if (name == NULL || value == NULL)
 		goto out;
-	for (i = 0; i < CAP_COUNT; i++)
-		if (strcmp(name, cap_names[i]) == 0)
-			caps_set(c, (enum cap)i, value);
+	for (i = 0; i < CAP_COUNT; i++) {
+		at = (*next + i) % CAP_COUNT;
+		if (strcmp(name, cap_names[at]) != 0)
+			continue;
+		caps_set(c, (enum cap)at, value);
+		*next = at + 1;
+		break;
+	}
 	result = 0;
 out:
 	free(name);
@@ -267,6 +281,7 @@ caps_get(const void *data, size_t len)
 	struct caps *c = NULL;
 	char *name;
 	uint32_t flags, colours, n;
+	int next = 0;
 
 	rd_init(&r, data, len);
 	if (rd_u8(&r) != CAPS_VERSION ||
@@ -280,7 +295,7 @@ caps_get(const void *data, size_t len)
 	if (n > CAPS_COUNT_MAX)
 		goto bad;
 	while (n-- > 0)
-		if (caps_get_pair(c, &r) != 0)
+		if (caps_get_pair(c, &r, &next) != 0)
 			goto bad;
 	if (!rd_end(&r))
 		goto bad;
@@ -425,6 +440,10 @@ number(struct expand *e, const char *s)
 	switch (*s) {
 	case 'd':
 		v = pop(e);
+		if (v >= 0 && width == 0) {
+			put(e, text, decimal_put(text, (uint32_t)v));
+			return s + 1;
+		}
 		n = snprintf(text, sizeof text, zero ? "%0*d" : "%*d", width,
 		    v);
 		break;
@@ -537,15 +556,17 @@ caps_expand(const struct caps *c, enum cap cap, int a, int b,
 
 	if (s == NULL)
 		return 0;
-	/* By far the most frequent one, in by far its most frequent form. */
-	if (cap == CAP_CUP && strcmp(s, "\033[%i%p1%d;%p2%dH") == 0)
-		return (size_t)snprintf(out, CAPS_EXPAND_MAX, "\033[%d;%dH",
-		    (int)(a + 1u), (int)(b + 1u));
-	if (strchr(s, '%') == NULL) {
-		n = strlen(s);
-		if (n > CAPS_EXPAND_MAX)
-			return 0;
+	if ((n = c->plain[cap]) != 0) {
 		memcpy(out, s, n);
+		return n;
+	}
+	/* By far the most frequent one, in by far its most frequent form. */
+	if (cap == CAP_CUP && c->ansi_cup && a >= 0 && b >= 0) {
+		memcpy(out, "\033[", 2);
+		n = 2 + decimal_put(out + 2, a + 1u);
+		out[n++] = ';';
+		n += decimal_put(out + n, b + 1u);
+		out[n++] = 'H';
 		return n;
 	}
 	memset(&e, 0, sizeof e);
@@ -567,5 +588,8 @@ caps_emit(const struct caps *c, enum cap cap, int a, int b, struct buf *out)
 {
 	char text[CAPS_EXPAND_MAX];
 
-	buf_put(out, text, caps_expand(c, cap, a, b, text));
+	if (c->plain[cap] != 0)
+		buf_put(out, c->str[cap], c->plain[cap]);
+	else
+		buf_put(out, text, caps_expand(c, cap, a, b, text));
 }

@@ -3,10 +3,10 @@
  * Cursor and pen of the terminal outside. Modes are in modes.c; contract in
  * outer.h.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "outer.h"
 #include "view.h"
 
@@ -390,18 +390,15 @@ struct sgr {
 
 /* The Linux console keeps no more of one sequence, other terminals break. */
 #define SGR_PARAMETERS 15
+/* What one attribute or colour takes: "38;2;255;255;255". */
+#define SGR_ONE 24
 
-static void
-sgr_add(struct sgr *g, const char *s)
+/* Where count parameters go, up to SGR_ONE bytes; NULL: no more fit. */
+static char *
+sgr_room(struct sgr *g, int count)
 {
-	size_t n = strlen(s);
-	const char *p;
-	int count = 1;
-
-	for (p = s; *p != '\0'; p++)
-		count += *p == ';' || *p == ':';
-	if (g->n + n + 4 >= sizeof g->s)
-		return;
+	if (g->n + SGR_ONE + 4 >= sizeof g->s)
+		return NULL;
 	if (g->count > 0 && g->count + count > SGR_PARAMETERS) {
 		memcpy(g->s + g->n, "m\033[", 3);
 		g->n += 3;
@@ -409,44 +406,79 @@ sgr_add(struct sgr *g, const char *s)
 	} else if (g->count > 0)
 		g->s[g->n++] = ';';
 	g->count += count;
-	memcpy(g->s + g->n, s, n);
+	return g->s + g->n;
+}
+
+static void
+sgr_add(struct sgr *g, const char *s)
+{
+	char *p = sgr_room(g, 1);
+	size_t n = strlen(s);
+
+	if (p == NULL)
+		return;
+	memcpy(p, s, n);
 	g->n += n;
+}
+
+/* head and the numbers, count parameters in all. */
+static void
+sgr_numbers(struct sgr *g, int count, const char *head, char between,
+    const uint8_t *v, int n)
+{
+	char *p = sgr_room(g, count), *start = p;
+	size_t len = strlen(head);
+	int i;
+
+	if (p == NULL)
+		return;
+	memcpy(p, head, len);
+	p += len;
+	for (i = 0; i < n; i++) {
+		if (i > 0)
+			*p++ = between;
+		p += decimal_put(p, v[i]);
+	}
+	g->n += (size_t)(p - start);
 }
 
 static void
 sgr_colour(struct sgr *g, const struct outer *o, uint32_t colour, int base)
 {
-	char s[40];
-	int i = (int)(colour & 255);
+	const uint8_t v[3] = { (uint8_t)(colour >> 16),
+	    (uint8_t)(colour >> 8), (uint8_t)colour };
+	uint8_t one = v[2];
 
+	if (COLOUR_TYPE(colour) == 2) {
+		sgr_numbers(g, 5, base == 30 ? "38;2;" : "48;2;", ';', v, 3);
+		return;
+	}
 	if (COLOUR_TYPE(colour) == 0)
-		snprintf(s, sizeof s, "%d", base + 9);
-	else if (COLOUR_TYPE(colour) == 2)
-		snprintf(s, sizeof s, "%d;2;%d;%d;%d", base + 8,
-		    (int)(colour >> 16 & 255), (int)(colour >> 8 & 255), i);
-	else if (i < 8)
-		snprintf(s, sizeof s, "%d", base + i);
-	else if (i < 16 && caps_colours(o->caps) >= 16)
-		snprintf(s, sizeof s, "%d", base + 60 + i - 8);
-	else
-		snprintf(s, sizeof s, "%d;5;%d", base + 8, i);
-	sgr_add(g, s);
+		one = (uint8_t)(base + 9);
+	else if (one < 8)
+		one = (uint8_t)(base + one);
+	else if (one < 16 && caps_colours(o->caps) >= 16)
+		one = (uint8_t)(base + 60 + one - 8);
+	else {
+		sgr_numbers(g, 3, base == 30 ? "38;5;" : "48;5;", ';', &one,
+		    1);
+		return;
+	}
+	sgr_numbers(g, 1, "", ';', &one, 1);
 }
 
 static void
 sgr_ul_colour(struct sgr *g, uint32_t colour)
 {
-	char s[40];
+	const uint8_t v[3] = { (uint8_t)(colour >> 16),
+	    (uint8_t)(colour >> 8), (uint8_t)colour };
 
 	if (COLOUR_TYPE(colour) == 0)
-		snprintf(s, sizeof s, "59");
+		sgr_add(g, "59");
 	else if (COLOUR_TYPE(colour) == 2)
-		snprintf(s, sizeof s, "58:2::%d:%d:%d",
-		    (int)(colour >> 16 & 255), (int)(colour >> 8 & 255),
-		    (int)(colour & 255));
+		sgr_numbers(g, 6, "58:2::", ':', v, 3);
 	else
-		snprintf(s, sizeof s, "58:5:%d", (int)(colour & 255));
-	sgr_add(g, s);
+		sgr_numbers(g, 3, "58:5:", ':', v + 2, 1);
 }
 
 static const struct {
@@ -469,11 +501,10 @@ static void
 sgr_from_to(struct sgr *g, const struct outer *o, const struct pen *from,
     const struct pen *to)
 {
-	char s[16];
 	uint16_t have = from->flags;
 	size_t i;
 
-	for (i = 0; i < NATTRIBUTES; i++) {
+	for (i = 0; have != to->flags && i < NATTRIBUTES; i++) {
 		if ((have & ~to->flags & attributes[i].flag) == 0)
 			continue;
 		sgr_add(g, attributes[i].off);
@@ -482,7 +513,7 @@ sgr_from_to(struct sgr *g, const struct outer *o, const struct pen *from,
 		if ((attributes[i].flag & (PEN_BOLD | PEN_FAINT)) != 0)
 			have &= (uint16_t)~(PEN_BOLD | PEN_FAINT);
 	}
-	for (i = 0; i < NATTRIBUTES; i++)
+	for (i = 0; have != to->flags && i < NATTRIBUTES; i++)
 		if ((to->flags & ~have & attributes[i].flag) != 0)
 			sgr_add(g, attributes[i].on);
 	if (from->underline != to->underline) {
@@ -490,10 +521,8 @@ sgr_from_to(struct sgr *g, const struct outer *o, const struct pen *from,
 			sgr_add(g, "24");
 		else if (to->underline == UNDERLINE_SINGLE)
 			sgr_add(g, "4");
-		else {
-			snprintf(s, sizeof s, "4:%d", to->underline);
-			sgr_add(g, s);
-		}
+		else
+			sgr_numbers(g, 2, "4:", ':', &to->underline, 1);
 	}
 	if (from->fg != to->fg)
 		sgr_colour(g, o, to->fg, 30);

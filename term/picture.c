@@ -102,19 +102,26 @@ static const struct {
 	{ 0x10000, 0x1ffff }, { 0x30000, 0x10ffff }
 };
 
-static bool
-is_doubtful(uint32_t ch)
+bool
+picture_doubtful(uint32_t ch)
 {
-	size_t i;
+	size_t low = 0, high = sizeof doubtful / sizeof doubtful[0], mid;
 
-	if (ch < 0xad)
+	/* The ideographs and syllables that most wide text is of. */
+	if (ch < 0xad || (ch >= 0x4e00 && ch < 0xa48d) ||
+	    (ch >= 0xac00 && ch < 0xd7b0) || (ch >= 0x3041 && ch < 0x3097))
 		return false;
 	if ((ch & CELL_CLUSTER) != 0)
 		return true;
-	for (i = 0; i < sizeof doubtful / sizeof doubtful[0]; i++)
-		if (ch <= doubtful[i].last)
-			return ch >= doubtful[i].first;
-	return false;
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (ch <= doubtful[mid].last)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low < sizeof doubtful / sizeof doubtful[0] &&
+	    ch >= doubtful[low].first;
 }
 
 /* --- pens --------------------------------------------------------------- */
@@ -211,6 +218,13 @@ pen_lookup(struct picture *p, const struct grid *g, uint16_t src, bool blank)
 	return blank ? p->cache[slot].blank : p->cache[slot].text;
 }
 
+uint16_t
+picture_number(struct picture *p, const struct screen *s, uint16_t pen,
+    bool blank)
+{
+	return pen_lookup(p, screen_grid(s), pen, blank);
+}
+
 const struct pen *
 picture_pen(const struct picture *p, uint16_t pen)
 {
@@ -242,7 +256,7 @@ cell_put(struct picture *p, const struct grid *g, const struct cell *src,
 	dst->ch = ch;
 	dst->pen = pen_lookup(p, g, src->pen, ch == ' ');
 	dst->width = src->width;
-	dst->doubt = is_doubtful(ch);
+	dst->doubt = picture_doubtful(ch);
 }
 
 static void
@@ -259,8 +273,8 @@ picture_row(struct picture *p, const struct screen *s, const struct row *row,
 {
 	const struct grid *g = screen_grid(s);
 	const struct cell *src;
+	struct pcell text = picture_blank(), blank = text;
 	uint32_t last = UINT32_MAX;
-	uint16_t text = 0, blank = 0;
 	int used, x;
 	bool wide;
 
@@ -271,13 +285,14 @@ picture_row(struct picture *p, const struct screen *s, const struct row *row,
 			/* Most of all text. */
 			if (src->pen != last) {
 				last = src->pen;
-				text = pen_lookup(p, g, src->pen, false);
-				blank = pen_lookup(p, g, src->pen, true);
+				text.pen = pen_lookup(p, g, src->pen, false);
+				blank.pen = pen_lookup(p, g, src->pen, true);
 			}
-			out[x].ch = src->ch > 0x20 ? src->ch : ' ';
-			out[x].pen = src->ch > 0x20 ? text : blank;
-			out[x].width = 1;
-			out[x].doubt = 0;
+			if (src->ch > 0x20) {
+				text.ch = src->ch;
+				out[x] = text;
+			} else
+				out[x] = blank;
 			continue;
 		}
 		wide = src->width == 2 && x + 1 < n && from + x + 1 < used &&
@@ -340,7 +355,7 @@ picture_text(struct picture *p, const char *text, const struct pen *pen,
 		out[x].ch = ch;
 		out[x].pen = number;
 		out[x].width = (uint8_t)width;
-		out[x].doubt = is_doubtful(ch);
+		out[x].doubt = picture_doubtful(ch);
 		if (width == 2) {
 			out[x + 1].ch = 0;
 			out[x + 1].pen = number;

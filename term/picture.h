@@ -59,7 +59,12 @@ void	 picture_row(struct picture *, const struct screen *,
 int	 picture_text(struct picture *, const char *, const struct pen *,
 	    int n, struct pcell *);
 
+/* A screen's pen in our numbers, for text or for a blank. */
+uint16_t picture_number(struct picture *, const struct screen *, uint16_t,
+	    bool blank);
 const struct pen *picture_pen(const struct picture *, uint16_t);
+/* Do terminals disagree about this character's width? */
+bool	 picture_doubtful(uint32_t ch);
 /* NULL, or the URI and id of a link. */
 const char *picture_link(const struct picture *, uint32_t, const char **id);
 /* UTF-8 of a cell, at most GRID_TEXT_MAX bytes; returns the length. */

@@ -16,36 +16,22 @@
 void
 view_row_unknown(struct view *v, struct prow *r)
 {
-	int x;
-
-	for (x = 0; x < v->cols; x++) {
-		memset(&r->cells[x], 0, sizeof r->cells[x]);
-		r->cells[x].ch = PCELL_UNKNOWN;
-		r->cells[x].width = 1;
-	}
+	memcpy(r->cells, v->unknown, (size_t)v->cols * sizeof *r->cells);
 	r->current = r->wrapped = false;
 }
 
 void
 view_row_blank(struct view *v, struct prow *r)
 {
-	int x;
-
-	for (x = 0; x < v->cols; x++)
-		r->cells[x] = picture_blank();
+	memcpy(r->cells, v->blank, (size_t)v->cols * sizeof *r->cells);
 	r->current = r->wrapped = false;
 }
 
 bool
 view_row_is_blank(const struct view *v, const struct prow *r)
 {
-	struct pcell blank = picture_blank();
-	int x;
-
-	for (x = 0; x < v->cols; x++)
-		if (!pcell_same(&r->cells[x], &blank))
-			return false;
-	return true;
+	return memcmp(r->cells, v->blank, (size_t)v->cols *
+	    sizeof *r->cells) == 0;
 }
 
 /* A cell that erasing gives: blank, no lines, and a background only where
@@ -65,8 +51,8 @@ erasable(const struct view *v, const struct pcell *c)
 	    caps_flag(v->caps, CAPS_BCE));
 }
 
-static void
-use_pen(struct view *v, uint16_t number)
+void
+view_use_pen(struct view *v, uint16_t number)
 {
 	const struct pen *p = picture_pen(&v->picture, number);
 	const char *id = NULL, *uri = picture_link(&v->picture, p->link, &id);
@@ -101,7 +87,7 @@ put_cell(struct view *v, const struct pcell *c)
 	size_t n;
 
 	if (!pen_will_do(v, c))
-		use_pen(v, c->pen);
+		view_use_pen(v, c->pen);
 	n = picture_cell_text(&v->picture, c, text);
 	outer_text(&v->outer, text, n, c->width, c->doubt);
 }
@@ -181,7 +167,7 @@ put_run(struct view *v, const struct pcell *old, const struct pcell *new,
 		return new[x].width == 2 ? 2 : 1;
 	}
 	if (!pen_will_do(v, &new[x]))
-		use_pen(v, new[x].pen);
+		view_use_pen(v, new[x].pen);
 	n = run_end(v, old, new, x, end) - x;
 	if ((out = buf_reserve(v->outer.out, (size_t)n)) != NULL) {
 		for (i = 0; i < n; i++)

@@ -2,7 +2,7 @@
 /*
  * A view, as its own files see it: view.c (what a frame consists of),
  * view-draw.c (a row's difference), view-scroll.c (lines that go into the
- * terminal's own history).
+ * terminal's own history), view-pass.c (the many of a flood).
  */
 #ifndef DLMUX_VIEW_PRIVATE_H
 #define DLMUX_VIEW_PRIVATE_H
@@ -20,8 +20,10 @@ struct view {
 	struct buf	 out;		/* the frame being made */
 	struct picture	 picture;
 	struct prow	*page[VIEW_PAGES]; /* what the terminal's screens show */
+	struct pcell	*cells[VIEW_PAGES]; /* theirs, in one piece */
 	int		 cur;
 	struct pcell	*scratch;	/* one row */
+	struct pcell	*blank, *unknown; /* rows to copy */
 
 	/* The screen as of the last frame. */
 	const struct screen *screen;	/* only compared */
@@ -63,6 +65,8 @@ void	 view_draw(struct view *, int y, const struct pcell *, bool after);
 /* Makes ready for view_draw(y + 1, after): the cursor past the end of row y.
  * False if that cannot be had. */
 bool	 view_draw_join(struct view *, int y);
+/* The terminal writes with this pen from now on. */
+void	 view_use_pen(struct view *, uint16_t);
 void	 view_row_unknown(struct view *, struct prow *);
 void	 view_row_blank(struct view *, struct prow *);
 bool	 view_row_is_blank(const struct view *, const struct prow *);
@@ -72,6 +76,11 @@ void	 view_draw_erase_below(struct view *, int y);
 /* Brings the lines that went into history since the last frame into the
  * terminal's; main screen only. */
 void	 view_scroll(struct view *, const struct screen *);
+/* Scrolls the terminal and writes a history row into the last one, past the
+ * picture (joined: the terminal is to run over into it by itself). False,
+ * and nothing done, if that does not do for this one. */
+bool	 view_pass(struct view *, const struct screen *, const struct row *,
+	    bool joined);
 /* Makes room on a terminal that shows what the user had before. */
 void	 view_scroll_fresh(struct view *, const struct screen *);
 /* Moves what can be moved instead of drawing it anew. */

@@ -46,6 +46,7 @@ scroll_one(struct view *v, const struct pcell *overrun)
 struct place {
 	int	w;		/* 0..rows: rows means scroll first */
 	bool	wrapped;	/* what was written last runs over */
+	bool	passed;		/* ... and went by the picture's rows */
 };
 
 static void
@@ -77,6 +78,25 @@ line_put(struct view *v, struct place *at, const struct pcell *cells,
 	r->current = src != NULL;
 	r->serial = src != NULL ? src->serial : 0;
 	at->wrapped = wrapped;
+	at->passed = false;
+}
+
+/* A line that will have left at the top when the frame is through: by the
+ * shortest way. False if it needs the longer one. */
+static bool
+line_pass(struct view *v, struct place *at, const struct screen *s,
+    const struct row *src)
+{
+	int y;
+
+	if (at->w < v->rows || !view_pass(v, s, src, at->wrapped))
+		return false;
+	/* Whatever stood in the rows has moved. */
+	for (y = 0; y < v->rows && !at->passed; y++)
+		view_row_unknown(v, view_row(v, y));
+	at->passed = true;
+	at->wrapped = src->wrapped;
+	return true;
 }
 
 static void
@@ -114,6 +134,8 @@ source_put(struct view *v, struct place *at, const struct screen *s,
 			return;
 		}
 	}
+	if (y < 0 && src != NULL && line_pass(v, at, s, src))
+		return;
 	picture_row(&v->picture, s, src, 0, v->cols, v->scratch);
 	line_put(v, at, v->scratch, src,
 	    src != NULL && src->wrapped && y != last);
@@ -137,7 +159,7 @@ text_put(struct view *v, struct place *at, const struct screen *s, int y)
 static void
 scroll_exact(struct view *v, const struct screen *s, uint64_t count, int keep)
 {
-	struct place at = { 0, false };
+	struct place at = { 0, false, false };
 	uint64_t skip = count - (uint64_t)keep;
 	int y;
 
@@ -166,7 +188,7 @@ static void
 scroll_inexact(struct view *v, const struct screen *s, uint64_t count,
     int keep)
 {
-	struct place at = { 0, false };
+	struct place at = { 0, false, false };
 	const struct row *src;
 	int y, from, n;
 
@@ -254,7 +276,7 @@ view_scroll_fresh(struct view *v, const struct screen *s)
 	if (keep == 0)
 		return;
 	if (view_exact(v)) {
-		struct place at = { 0, false };
+		struct place at = { 0, false, false };
 
 		text_put(v, &at, s, -keep);
 	} else

@@ -14,25 +14,30 @@
 /* Shorter frames are drawn at once by any terminal. */
 #define SYNC_FROM 64
 
-static struct prow *
-page_new(int rows, int cols)
+static void
+page_new(struct view *v, int page)
 {
-	struct prow *page = xcalloc((size_t)rows, sizeof *page);
 	int y;
 
-	for (y = 0; y < rows; y++)
-		page[y].cells = xcalloc((size_t)cols, sizeof(struct pcell));
-	return page;
+	v->page[page] = xcalloc((size_t)v->rows, sizeof *v->page[page]);
+	v->cells[page] = xreallocarray(NULL, (size_t)v->rows *
+	    (size_t)v->cols, sizeof *v->cells[page]);
+	for (y = 0; y < v->rows; y++)
+		v->page[page][y].cells = v->cells[page] + y * v->cols;
 }
 
 static void
-page_free(struct prow *page, int rows)
+pages_free(struct view *v)
 {
-	int y;
+	int i;
 
-	for (y = 0; page != NULL && y < rows; y++)
-		free(page[y].cells);
-	free(page);
+	for (i = 0; i < VIEW_PAGES; i++) {
+		free(v->page[i]);
+		free(v->cells[i]);
+	}
+	free(v->scratch);
+	free(v->blank);
+	free(v->unknown);
 }
 
 static void
@@ -46,24 +51,36 @@ pages_unknown(struct view *v)
 	v->dirty = true;
 }
 
+static struct pcell *
+row_of(struct pcell with, int cols)
+{
+	struct pcell *cells = xreallocarray(NULL, (size_t)cols, sizeof *cells);
+	int x;
+
+	for (x = 0; x < cols; x++)
+		cells[x] = with;
+	return cells;
+}
+
+/* What is shown then is not known. */
 static void
 set_size(struct view *v, int rows, int cols)
 {
+	static const struct pcell unknown = { PCELL_UNKNOWN, 0, 1, 0 };
 	int i;
 
-	for (i = 0; i < VIEW_PAGES; i++)
-		page_free(v->page[i], v->rows);
-	free(v->scratch);
+	pages_free(v);
 	v->rows = rows < 1 ? 1 : rows > SCREEN_ROWS_MAX ?
 	    SCREEN_ROWS_MAX : rows;
 	v->cols = cols < 1 ? 1 : cols > SCREEN_COLS_MAX ?
 	    SCREEN_COLS_MAX : cols;
 	for (i = 0; i < VIEW_PAGES; i++)
-		v->page[i] = page_new(v->rows, v->cols);
-	v->scratch = xcalloc((size_t)v->cols, sizeof *v->scratch);
+		page_new(v, i);
+	v->scratch = row_of(picture_blank(), v->cols);
+	v->blank = row_of(picture_blank(), v->cols);
+	v->unknown = row_of(unknown, v->cols);
 	v->outer.rows = v->rows;
 	v->outer.cols = v->cols;
-	pages_unknown(v);
 }
 
 struct view *
@@ -93,13 +110,9 @@ overlay_free(struct view *v)
 void
 view_free(struct view *v)
 {
-	int i;
-
 	if (v == NULL)
 		return;
-	for (i = 0; i < VIEW_PAGES; i++)
-		page_free(v->page[i], v->rows);
-	free(v->scratch);
+	pages_free(v);
 	picture_clear(&v->picture);
 	buf_free(&v->out);
 	buf_free(&v->clipboard);
@@ -117,6 +130,7 @@ view_resize(struct view *v, int rows, int cols)
 	/* What a terminal does to its contents on a resize, each does in its
 	 * own way. */
 	set_size(v, rows, cols);
+	pages_unknown(v);
 	v->outer.y = v->outer.x = -1;
 }
 
