@@ -22,7 +22,7 @@ struct caps {
 	char		*str[CAP_COUNT];	/* NULL: has none */
 	size_t		 plain[CAP_COUNT];	/* length, 0 if parameters or
 						 * none */
-	bool		 ansi_cup;		/* derived: caps_set() */
+	bool		 simple[CAP_COUNT];	/* numbers in decimal, no more */
 	uint32_t	 flags;			/* CAPS_* */
 	int		 colours;
 	bool		 sgr;			/* derived: caps_settle() */
@@ -140,6 +140,27 @@ caps_name(const struct caps *c)
 	return c->name;
 }
 
+/* Literal text, %i, %p1%d and %p2%d: nearly all that move a cursor. */
+static bool
+is_simple(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s != '\0'; s++, n++) {
+		if (*s != '%')
+			continue;
+		if (s[1] == 'i')
+			s++;
+		else if (s[1] == 'p' && (s[2] == '1' || s[2] == '2') &&
+		    s[3] == '%' && s[4] == 'd') {
+			s += 4;
+			n += DECIMAL_MAX;
+		} else
+			return false;
+	}
+	return n <= CAPS_EXPAND_MAX;
+}
+
 void
 caps_set(struct caps *c, enum cap cap, const char *s)
 {
@@ -149,8 +170,7 @@ caps_set(struct caps *c, enum cap cap, const char *s)
 	c->str[cap] = xstrdup(s);
 	c->plain[cap] = strchr(s, '%') == NULL && strlen(s) <=
 	    CAPS_EXPAND_MAX ? strlen(s) : 0;
-	if (cap == CAP_CUP)
-		c->ansi_cup = strcmp(s, "\033[%i%p1%d;%p2%dH") == 0;
+	c->simple[cap] = is_simple(s);
 }
 
 void
@@ -546,6 +566,26 @@ operation(struct expand *e, const char *s)
 	return s + 1;
 }
 
+/* Of a string that is_simple(). */
+static size_t
+expand_simple(const char *s, uint32_t a, uint32_t b, char *out)
+{
+	size_t n = 0;
+
+	for (; *s != '\0'; s++) {
+		if (*s != '%')
+			out[n++] = *s;
+		else if (*++s == 'i') {
+			a++;
+			b++;
+		} else {	/* p1%d */
+			n += decimal_put(out + n, s[1] == '1' ? a : b);
+			s += 3;
+		}
+	}
+	return n;
+}
+
 size_t
 caps_expand(const struct caps *c, enum cap cap, int a, int b,
     char out[CAPS_EXPAND_MAX])
@@ -560,15 +600,8 @@ caps_expand(const struct caps *c, enum cap cap, int a, int b,
 		memcpy(out, s, n);
 		return n;
 	}
-	/* By far the most frequent one, in by far its most frequent form. */
-	if (cap == CAP_CUP && c->ansi_cup && a >= 0 && b >= 0) {
-		memcpy(out, "\033[", 2);
-		n = 2 + decimal_put(out + 2, a + 1u);
-		out[n++] = ';';
-		n += decimal_put(out + n, b + 1u);
-		out[n++] = 'H';
-		return n;
-	}
+	if (c->simple[cap] && a >= 0 && b >= 0)
+		return expand_simple(s, (uint32_t)a, (uint32_t)b, out);
 	memset(&e, 0, sizeof e);
 	e.out = out;
 	e.param[0] = a;

@@ -8,16 +8,46 @@
 #include "../server/base/mem.h"
 #include "grid-private.h"
 
+/* Lines that the processor is told of before they are dropped. */
+#define HISTORY_AHEAD	8
+
 static const struct pen default_pen;
 static const struct cell blank_cell = { .width = 1 };
 
 /* --- rows -------------------------------------------------------------- */
 
+/* A cell as one word: what the compiler writes several of at a time. */
+_Static_assert(sizeof(struct cell) == sizeof(uint64_t) &&
+    offsetof(struct cell, ch) == 0, "a cell is a word that begins with ch");
+
+static uint64_t
+word_of(struct cell c)
+{
+	uint64_t word;
+
+	memcpy(&word, &c, sizeof word);
+	return word;
+}
+
+/* The word of a cell like this one, whose ch is 0, with a ch. */
+static inline uint64_t
+with_ch(uint64_t word, uint32_t ch)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return word | ch;
+#else
+	return word | (uint64_t)ch << 32;
+#endif
+}
+
 static void
 fill(struct cell *c, size_t n, struct cell with)
 {
-	while (n-- > 0)
-		*c++ = with;
+	uint64_t word = word_of(with);
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		memcpy(&c[i], &word, sizeof word);
 }
 
 void
@@ -175,7 +205,13 @@ static void
 history_drop(struct grid *g)
 {
 	struct row *row = &g->hist[g->hist_head];
+	const char *soon;
 
+	/* Of a long history each of the oldest lines is out of the cache by
+	 * then, and free() waits for it: those that go next are asked for. */
+	soon = (const char *)g->hist[(g->hist_head + HISTORY_AHEAD) %
+	    g->hist_cap].cells;
+	__builtin_prefetch(soon - 16, 1);
 	g->hist_bytes -= row_cost(row);
 	free(row->cells);
 	g->hist_head = (g->hist_head + 1) % g->hist_cap;
@@ -273,15 +309,17 @@ grid_put_ascii(struct grid *g, int y, int x, const uint8_t *p, int n,
 {
 	struct row *row = grid_row(g, y);
 	struct cell *c = &row->cells[x], with = blank_cell;
+	uint64_t word, one;
 	int i;
 
 	grid_split(row, x);
 	grid_split(row, x + n);
 	with.pen = pen;
 	with.gen = g->gen;
+	word = word_of(with);
 	for (i = 0; i < n; i++) {
-		with.ch = p[i];
-		c[i] = with;
+		one = with_ch(word, p[i]);
+		memcpy(&c[i], &one, sizeof one);
 	}
 	if (row->used < x + n)
 		row->used = x + n;

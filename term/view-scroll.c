@@ -15,6 +15,9 @@
 #include "../server/base/limits.h"
 #include "view-private.h"
 
+#define FETCH_AHEAD	3	/* rows */
+#define FETCH_CELLS	8	/* in one line of the cache */
+
 /* All rows move up by one. overrun: NULL, or the cell that is about to be
  * written past the end of the last row and makes the terminal do it. */
 static void
@@ -141,6 +144,20 @@ source_put(struct view *v, struct place *at, const struct screen *s,
 	    src != NULL && src->wrapped && y != last);
 }
 
+/* Of a long history hardly a row is in the processor's cache. */
+static void
+fetch(const struct row *row)
+{
+	const char *p;
+	int i;
+
+	if (row == NULL)
+		return;
+	p = (const char *)row->cells;
+	for (i = 0; i < row->used; i += FETCH_CELLS)
+		__builtin_prefetch(p + (size_t)i * sizeof *row->cells);
+}
+
 /* The text from row y of the screen on, to its end. */
 static void
 text_put(struct view *v, struct place *at, const struct screen *s, int y)
@@ -152,6 +169,8 @@ text_put(struct view *v, struct place *at, const struct screen *s, int y)
 			marker_put(v, at, (uint64_t)-y);
 			y = 0;
 		}
+		if (y < -FETCH_AHEAD)
+			fetch(screen_row(s, y + FETCH_AHEAD));
 		source_put(v, at, s, y, last);
 	}
 }
