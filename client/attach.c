@@ -510,7 +510,7 @@ attached_start(struct attached *a)
 	int i;
 
 	rawtty_size(STDOUT_FILENO, &a->rows, &a->cols);
-	a->base = fd_loop(false);
+	a->base = fd_loop(0);
 	a->progress = progress_new(a->base);
 	a->connect = connect_new(a->base, a->args->place, CONNECT_START,
 	    &attached_connect_cb, a);

@@ -540,7 +540,7 @@ exec_run(struct exec *e, bool no_stdin)
 	struct sigaction sa;
 	int i, rows = 0, cols = 0;
 
-	e->base = fd_loop(true);
+	e->base = fd_loop(FD_LOOP_FILES);
 	e->progress = progress_new(e->base);
 	e->connect = connect_new(e->base, e->args->place, CONNECT_START,
 	    &exec_connect_cb, e);

@@ -183,7 +183,7 @@ cmd_new(struct args *args)
 		return status;
 	memset(&m, 0, sizeof m);
 	m.about = args->words[0];
-	m.base = fd_loop(false);
+	m.base = fd_loop(0);
 	m.progress = progress_new(m.base);
 	m.connect = connect_new(m.base, args->place, CONNECT_START,
 	    &making_connect_cb, &m);

@@ -225,7 +225,7 @@ query_run(struct query *q)
 		say("%s: too much to ask at once", q->args->cmd->name);
 		return STATUS_FAILED;
 	}
-	a.base = fd_loop(true);
+	a.base = fd_loop(FD_LOOP_FILES);
 	a.progress = progress_new(a.base);
 	a.connect = connect_new(a.base, q->args->place, q->connect_flags,
 	    &asking_cb, &a);

@@ -409,7 +409,7 @@ sending_run(struct sending *s, uint32_t timeout_ms)
 	char *text = NULL;
 	size_t len = 0;
 
-	s->base = fd_loop(true);
+	s->base = fd_loop(FD_LOOP_FILES);
 	s->progress = progress_new(s->base);
 	s->connect = connect_new(s->base, s->args->place, CONNECT_START,
 	    &sending_connect_cb, s);

@@ -367,7 +367,7 @@ server_local(struct server *s)
 void
 server_loop(struct server *s)
 {
-	s->base = fd_loop(false);
+	s->base = fd_loop(FD_LOOP_PRECISE);
 	TAILQ_INIT(&s->workspaces);
 	TAILQ_INIT(&s->clients);
 	TAILQ_INIT(&s->requests);

@@ -363,7 +363,7 @@ daemon_main(int ready)
 		r = got == 0 ? 0 : 1;
 		goto out;
 	}
-	if ((a->base = fd_loop(false)) == NULL) {
+	if ((a->base = fd_loop(0)) == NULL) {
 		cause = xstrdup("no event loop");
 		goto out;
 	}

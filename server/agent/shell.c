@@ -277,11 +277,16 @@ static void
 shell_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct shell *sh = arg;
-	size_t got = 0;
+	size_t got = 0, last;
 
 	(void)fd;
 	(void)what;
-	if (shell_read(sh, &got))
+	/* A pty hands out a page at a time: in a flood the next is there
+	 * already, and one frame takes several. */
+	while (got < SLICE_MAX && (last = got, shell_read(sh, &got)) &&
+	    got - last >= PTY_FULL)
+		;
+	if (got > 0)
 		watch_kick(sh);
 	shell_update(sh);
 }

@@ -474,7 +474,7 @@ fd_loop_says(int severity, const char *text)
 }
 
 struct event_base *
-fd_loop(bool any_file)
+fd_loop(int flags)
 {
 	struct event_config *config;
 	struct event_base *base = NULL;
@@ -485,9 +485,9 @@ fd_loop(bool any_file)
 		return NULL;
 	/* EVENT_NOEPOLL and its like in a user's environment are not for us. */
 	if (event_config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV |
-	    EVENT_BASE_FLAG_PRECISE_TIMER) == 0 &&
-	    (!any_file || event_config_require_features(config,
-	    EV_FEATURE_FDS) == 0))
+	    (flags & FD_LOOP_PRECISE ? EVENT_BASE_FLAG_PRECISE_TIMER : 0)) ==
+	    0 && (!(flags & FD_LOOP_FILES) ||
+	    event_config_require_features(config, EV_FEATURE_FDS) == 0))
 		base = event_base_new_with_config(config);
 	event_config_free(config);
 	return base;

@@ -45,8 +45,15 @@ int	 fd_send_fds(int sock, const void *, size_t, const int *fds, int n);
 ssize_t	 fd_recv_fds(int sock, void *, size_t, int *fds, int *n); /* n: in max, out got */
 
 /* An event base, and SIGPIPE ignored from then on (children that exec put it
- * back). NULL if the system has none. any_file: descriptors may be regular files or /dev/null,
- * which epoll refuses (the client's redirected stdin). */
-struct event_base *fd_loop(bool any_file);
+ * back). NULL if the system has none. */
+enum {
+	/* Descriptors may be regular files or /dev/null, which epoll refuses
+	 * (the client's redirected stdin). */
+	FD_LOOP_FILES = 1,
+	/* Timers to the microsecond; a system call more at each turn. Else they
+	 * may come some milliseconds late. */
+	FD_LOOP_PRECISE = 2
+};
+struct event_base *fd_loop(int flags);
 
 #endif

@@ -363,6 +363,9 @@
 #define RING_ENTRIES_MAX	1024u
 /* Read from a pty in one go where it must be emptied (a mark, an end). */
 #define DRAIN_MAX		(256u << 10)
+/* A read of a pty that gave this much filled what the kernel keeps at once:
+ * the next is worth a try. */
+#define PTY_FULL		2048u
 /* Queued for a server before another checkpoint is: of a hundred shells'
  * histories one at a time goes into its queue. */
 #define BULK_QUEUE_MAX		(1u << 20)

@@ -405,7 +405,7 @@ agent_begin(void)
 
 	a = xcalloc(1, sizeof *a);
 	a->lock = a->listener = -1;
-	a->base = fd_loop(false);
+	a->base = fd_loop(0);
 	TAILQ_INIT(&a->peers);
 	TAILQ_INIT(&a->shells);
 	LIST_INIT(&a->handoffs);

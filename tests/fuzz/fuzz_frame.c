@@ -142,7 +142,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 
 	if (len == 0)
 		return 0;
-	if (base == NULL && (base = fd_loop(false)) == NULL)
+	if (base == NULL && (base = fd_loop(0)) == NULL)
 		abort();
 	if (fd_pair(sv) == -1 || fd_nonblock(sv[1]) == -1)
 		abort();

@@ -81,7 +81,7 @@ home_make(void)
 	unsetenv("XDG_STATE_HOME");
 	unsetenv("XDG_CACHE_HOME");
 	unsetenv("DLMUX_INSTANCE");
-	loop = fd_loop(false);
+	loop = fd_loop(0);
 	ck_assert_ptr_nonnull(loop);
 	home_place = place_open(NULL, NULL);
 	ck_assert_ptr_nonnull(home_place);

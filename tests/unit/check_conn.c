@@ -114,7 +114,7 @@ end_clear(struct end *e)
 static void
 setup(void)
 {
-	base = fd_loop(false);
+	base = fd_loop(0);
 	ck_assert_ptr_nonnull(base);
 	ck_assert_int_eq(fd_pair(sv), 0);
 	a.c = conn_new(base, sv[0], sv[0], PEER_AGENT, &cb, &a);
@@ -133,7 +133,7 @@ teardown(void)
 static void
 setup_raw(void)
 {
-	base = fd_loop(false);
+	base = fd_loop(0);
 	ck_assert_ptr_nonnull(base);
 	ck_assert_int_eq(fd_pair(sv), 0);
 	ck_assert_int_eq(fd_nonblock(sv[1]), 0);

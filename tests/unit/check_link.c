@@ -189,7 +189,7 @@ setup(void)
 	place = place_open(NULL, &cause);
 	ck_assert_ptr_nonnull(place);
 	log_open(place->server_log, "server");
-	base = fd_loop(false);
+	base = fd_loop(0);
 }
 
 /* The agents that were met end here; each is known by its HELLO. */

@@ -1106,7 +1106,7 @@ static void
 agent_begin(void)
 {
 	static const char *const names[] = { "HOME=/", "SHELL=/bin/sh", NULL };
-	struct event_base *base = agent != NULL ? agent->base : fd_loop(false);
+	struct event_base *base = agent != NULL ? agent->base : fd_loop(0);
 
 	agent = xcalloc(1, sizeof *agent);
 	agent->lock = agent->listener = -1;

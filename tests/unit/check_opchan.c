@@ -353,7 +353,7 @@ start(uint8_t kind)
 	place.server_log = place.server_sock;
 	listener = fd_listen_unix(place.server_sock, &cause);
 	ck_assert_msg(listener >= 0, "%s", cause);
-	base = fd_loop(false);
+	base = fd_loop(0);
 	buf_init(&seen.out, 1 << 20);
 	client = connect_new(base, &place, 0, &client_cb, NULL);
 	memset(&setup, 0, sizeof setup);
