@@ -272,26 +272,26 @@ caps_put(const struct caps *c, struct buf *b)
 static int
 caps_get_pair(struct caps *c, struct rd *r, int *next)
 {
-	char *name, *value;
-	int i, at, result = -1;
+	const uint8_t *name;
+	char *value;
+	size_t len;
+	int i, at;
 
-	name = rd_str(r, CAPS_STRING_MAX);
-	value = rd_str(r, CAPS_STRING_MAX);
-	if (name == NULL || value == NULL)
-		goto out;
+	name = rd_bin(r, CAPS_STRING_MAX, &len);
+	if (name == NULL || memchr(name, '\0', len) != NULL ||
+	    (value = rd_str(r, CAPS_STRING_MAX)) == NULL)
+		return -1;
 	for (i = 0; i < CAP_COUNT; i++) {
 		at = (*next + i) % CAP_COUNT;
-		if (strcmp(name, cap_names[at]) != 0)
+		if (strlen(cap_names[at]) != len ||
+		    memcmp(name, cap_names[at], len) != 0)
 			continue;
 		caps_set(c, (enum cap)at, value);
 		*next = at + 1;
 		break;
 	}
-	result = 0;
-out:
-	free(name);
 	free(value);
-	return result;
+	return 0;
 }
 
 struct caps *

@@ -7,6 +7,7 @@
 
 #include "../server/base/mem.h"
 #include "grid-private.h"
+#include "word.h"
 
 /* Lines that the processor is told of before they are dropped. */
 #define HISTORY_AHEAD	8
@@ -27,17 +28,6 @@ word_of(struct cell c)
 
 	memcpy(&word, &c, sizeof word);
 	return word;
-}
-
-/* The word of a cell like this one, whose ch is 0, with a ch. */
-static inline uint64_t
-with_ch(uint64_t word, uint32_t ch)
-{
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	return word | ch;
-#else
-	return word | (uint64_t)ch << 32;
-#endif
 }
 
 static void
@@ -318,7 +308,7 @@ grid_put_ascii(struct grid *g, int y, int x, const uint8_t *p, int n,
 	with.gen = g->gen;
 	word = word_of(with);
 	for (i = 0; i < n; i++) {
-		one = with_ch(word, p[i]);
+		one = word_with(word, p[i]);
 		memcpy(&c[i], &one, sizeof one);
 	}
 	if (row->used < x + n)

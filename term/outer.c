@@ -595,32 +595,65 @@ pen_by_strings(struct outer *o, const struct pen *to)
 		caps_emit(o->caps, CAP_SETAB, (int)(to->bg & 255), 0, o->out);
 }
 
+static struct outer_step *
+step_of(struct outer *o, const struct pen *to)
+{
+	const struct pen *from = &o->pen;
+	uint32_t h = (from->fg * 5 + from->bg) * 7 + from->flags;
+
+	h = (h * 11 + to->fg * 3 + to->bg) * 13 + to->flags;
+	return &o->steps[(h ^ h >> 16) % OUTER_STEPS];
+}
+
+/* From a pen that is known, or from any. */
+static void
+pen_by_sgr(struct outer *o, const struct pen *to, struct sgr *best)
+{
+	static const struct pen plain;
+	struct sgr step;
+
+	best->n = 0;
+	best->count = 0;
+	if (!pen_same(&plain, to))
+		sgr_add(best, "0");
+	sgr_from_to(best, o, &plain, to);
+	if (!o->pen_known || !caps_sgr_off(o->caps))
+		return;
+	step.n = 0;
+	step.count = 0;
+	sgr_from_to(&step, o, &o->pen, to);
+	if (step.n < best->n) {
+		memcpy(best->s, step.s, step.n);
+		best->n = step.n;
+	}
+}
+
 void
 outer_pen(struct outer *o, const struct pen *to)
 {
-	static const struct pen plain;
-	struct sgr step, fresh, *best = &fresh;
+	struct outer_step *known = step_of(o, to);
+	struct sgr sgr;
 
 	if (o->pen_known && pen_same(&o->pen, to))
 		return;
 	if (!caps_sgr(o->caps))
 		pen_by_strings(o, to);
+	else if (o->pen_known && known->n > 0 &&
+	    pen_same(&known->from, &o->pen) && pen_same(&known->to, to))
+		buf_put(o->out, known->s, known->n);
 	else {
-		fresh.n = 0;
-		fresh.count = 0;
-		if (!pen_same(&plain, to))
-			sgr_add(&fresh, "0");
-		sgr_from_to(&fresh, o, &plain, to);
-		if (o->pen_known && caps_sgr_off(o->caps)) {
-			step.n = 0;
-			step.count = 0;
-			sgr_from_to(&step, o, &o->pen, to);
-			if (step.n < fresh.n)
-				best = &step;
+		pen_by_sgr(o, to, &sgr);
+		memmove(sgr.s + 2, sgr.s, sgr.n);
+		memcpy(sgr.s, "\033[", 2);
+		sgr.s[sgr.n + 2] = 'm';
+		sgr.n += 3;
+		buf_put(o->out, sgr.s, sgr.n);
+		if (o->pen_known && sgr.n <= sizeof known->s) {
+			known->from = o->pen;
+			known->to = *to;
+			known->n = (uint8_t)sgr.n;
+			memcpy(known->s, sgr.s, sgr.n);
 		}
-		buf_put(o->out, "\033[", 2);
-		buf_put(o->out, best->s, best->n);
-		buf_put(o->out, "m", 1);
 	}
 	o->pen = *to;
 	o->pen_known = true;

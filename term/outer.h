@@ -12,6 +12,14 @@
 #include "grid.h"
 #include "screen.h"
 
+/* A change of pen and what it takes: the same few come again and again. */
+#define OUTER_STEPS	32
+struct outer_step {
+	struct pen	 from, to;
+	uint8_t		 n;		/* 0: nothing is noted */
+	char		 s[31];
+};
+
 struct outer {
 	const struct caps *caps;
 	struct buf	*out;
@@ -28,6 +36,7 @@ struct outer {
 	uint8_t		 kitty;		/* flags; 255 unknown */
 	uint8_t		 other;		/* modifyOtherKeys; 255 unknown */
 	char		 scratch[CAPS_EXPAND_MAX];
+	struct outer_step steps[OUTER_STEPS];
 };
 
 void	 outer_init(struct outer *, const struct caps *, int rows, int cols);

@@ -267,47 +267,57 @@ cell_blank(struct picture *p, const struct grid *g, const struct cell *src,
 	dst->pen = pen_lookup(p, g, src->pen, true);
 }
 
+/* Text of one pen that every terminal has, most of all there is: takes it from
+ * x on and returns where it ends. */
+static int
+row_run(struct picture *p, const struct grid *g, const struct cell *src,
+    int x, int end, struct pcell *out)
+{
+	struct pcell text = { 0, 0, 1, 0 }, blank = { ' ', 0, 1, 0 };
+	uint16_t pen = src[x].pen;
+
+	text.pen = pen_lookup(p, g, pen, false);
+	blank.pen = pen_lookup(p, g, pen, true);
+	for (; x < end && src[x].ch < 0x7f && src[x].width == 1 &&
+	    src[x].pen == pen; x++)
+		if (src[x].ch > 0x20)
+			pcell_put(&out[x], &text, src[x].ch);
+		else
+			out[x] = blank;
+	return x;
+}
+
 void
 picture_row(struct picture *p, const struct screen *s, const struct row *row,
     int from, int n, struct pcell *out)
 {
 	const struct grid *g = screen_grid(s);
 	const struct cell *src;
-	struct pcell text = picture_blank(), blank = text;
-	uint32_t last = UINT32_MAX;
-	int used, x;
+	int x = 0, end = 0;
 	bool wide;
 
-	used = row == NULL ? 0 : row->used < row->cols ? row->used : row->cols;
-	for (x = 0; x < n && from + x < used; x++) {
+	if (row != NULL && row->used > from) {
+		end = row->used < row->cols ? row->used : row->cols;
+		end = end - from < n ? end - from : n;
+	}
+	while (x < end) {
 		src = &row->cells[from + x];
 		if (src->width == 1 && src->ch < 0x7f) {
-			/* Most of all text. */
-			if (src->pen != last) {
-				last = src->pen;
-				text.pen = pen_lookup(p, g, src->pen, false);
-				blank.pen = pen_lookup(p, g, src->pen, true);
-			}
-			if (src->ch > 0x20) {
-				text.ch = src->ch;
-				out[x] = text;
-			} else
-				out[x] = blank;
+			x = row_run(p, g, row->cells + from, x, end, out);
 			continue;
 		}
-		wide = src->width == 2 && x + 1 < n && from + x + 1 < used &&
-		    src[1].width == 0;
+		wide = src->width == 2 && x + 1 < end && src[1].width == 0;
 		if (src->width == 0 || (src->width == 2 && !wide)) {
 			/* Half a character, cut by an edge. */
-			cell_blank(p, g, src, &out[x]);
+			cell_blank(p, g, src, &out[x++]);
 			continue;
 		}
-		cell_put(p, g, src, &out[x]);
+		cell_put(p, g, src, &out[x++]);
 		if (wide) {
-			x++;
 			out[x].ch = 0;
 			out[x].pen = out[x - 1].pen;
 			out[x].width = out[x].doubt = 0;
+			x++;
 		}
 	}
 	for (; x < n; x++)

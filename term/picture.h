@@ -8,9 +8,12 @@
 #ifndef DLMUX_PICTURE_H
 #define DLMUX_PICTURE_H
 
+#include <string.h>
+
 #include "caps.h"
 #include "intern.h"
 #include "screen.h"
+#include "word.h"
 
 struct pcell {
 	uint32_t	ch;	/* code point, CELL_CLUSTER | index, PCELL_* */
@@ -77,6 +80,17 @@ picture_blank(void)
 	struct pcell c = { ' ', 0, 1, 0 };
 
 	return c;
+}
+
+/* One like `like' (whose ch is 0), with ch: in a single store. */
+static inline void
+pcell_put(struct pcell *to, const struct pcell *like, uint32_t ch)
+{
+	uint64_t word;
+
+	memcpy(&word, like, sizeof word);
+	word = word_with(word, ch);
+	memcpy(to, &word, sizeof word);
 }
 
 static inline bool

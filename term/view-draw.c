@@ -130,6 +130,12 @@ run_end(const struct view *v, const struct pcell *old,
 	int i, same = 0;
 
 	for (i = x + 1; i < end && is_simple(&new[i]); i++) {
+		/* Most of all: a letter that is not there yet. */
+		if (new[i].pen == pen && new[i].ch != ' ' &&
+		    !pcell_same(&old[i], &new[i])) {
+			same = 0;
+			continue;
+		}
 		if (new[i].pen != pen && new[i].pen != blank) {
 			if (new[i].ch != ' ' || !pen_will_do(v, &new[i]))
 				break;
