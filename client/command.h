@@ -15,6 +15,7 @@
 
 /* dlmux's own statuses; everything else is the command's or the shell's. */
 #define STATUS_ENDED	1	/* wait: the shell ended first */
+#define STATUS_TODO	1	/* doctor: something needs doing */
 #define STATUS_USAGE	2
 #define STATUS_TIMEOUT	124
 #define STATUS_FAILED	125	/* dlmux failed, or the result is unknown */
@@ -41,6 +42,7 @@ struct command {
 	int		 plain_after;
 	bool		 rest;		/* `-- CMD ARG...` may follow */
 	int		(*run)(struct args *); /* returns the exit status */
+	bool		 no_place;	/* runs without args->place */
 };
 
 /* The table, ended by a NULL name. */
@@ -55,7 +57,8 @@ struct args_option {
 
 struct args {
 	const struct command *cmd;
-	struct place	*place;		/* opened by main before run() */
+	struct place	*place;		/* opened by main before run(), but
+					 * for no_place */
 	struct args_option *options;	/* in the order given */
 	int		 noptions;
 	char		**words;	/* NULL-ended */
@@ -92,6 +95,7 @@ int	 seconds_parse(const char *, uint32_t *ms);
 int	 cmd_attach(struct args *);
 int	 cmd_new(struct args *);
 int	 cmd_detach(struct args *);
+int	 cmd_doctor(struct args *);
 int	 cmd_send(struct args *);
 int	 cmd_wait(struct args *);
 int	 cmd_capture(struct args *);

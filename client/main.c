@@ -125,7 +125,7 @@ run_command(const struct command *cmd, int argc, char **argv)
 		args.words[0] = words[0];
 		args.nwords = 1;
 		status = cmd_help(&args);
-	} else if (cmd->run == cmd_help || cmd->run == cmd_version)
+	} else if (cmd->no_place)
 		status = cmd->run(&args);
 	else if (!descriptors_enough() ||
 	    (args.place = open_place()) == NULL) {

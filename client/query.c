@@ -170,7 +170,8 @@ asking_failed(struct connect *c, const char *why, void *arg)
 	if (a->status != QUERY_GO_ON)
 		return;		/* answered, and then it went */
 	progress_text(a->progress, NULL);
-	say("%s", why);
+	if (!a->q->quiet)
+		say("%s", why);
 	asking_end(a, STATUS_FAILED);
 }
 

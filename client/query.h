@@ -20,6 +20,7 @@ struct query {
 	struct buf	 body;		/* freed by query_run */
 	uint32_t	 timeout_ms;	/* 0: none; then STATUS_TIMEOUT */
 	const char	*about;		/* in front of an error, or NULL */
+	bool		 quiet;		/* errors are not said */
 	/* Each frame on its channel: QUERY_GO_ON, QUERY_DEFAULT or the exit
 	 * status. By default: DONE ends (its text is said if it is an error),
 	 * a link that cannot come up ends, all else is passed over. */

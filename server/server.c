@@ -20,6 +20,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/scope.h"
 #include "blame.h"
 #include "inside.h"
 #include "server.h"
@@ -462,9 +463,21 @@ server_wake(const struct place *place)
 		lock_wake(place->server_lock);
 }
 
+static void
+server_scope(int fd, short what, void *arg)
+{
+	const struct server *s = arg;
+
+	(void)fd;
+	(void)what;
+	scope_leave("server", s->place->server_log);
+}
+
 int
 server_main(struct place *place, int argc, char **argv)
 {
+	static const struct timeval later = { SCOPE_AFTER_MS / 1000,
+	    SCOPE_AFTER_MS % 1000 * 1000 };
 	struct server s;
 	char *cause = NULL, *line;
 	int ready, busy = 0, status = 1;
@@ -491,6 +504,7 @@ server_main(struct place *place, int argc, char **argv)
 	(void)log_open(place->server_log, "server");
 	if (server_start(&s, &cause) == -1)
 		goto fail;
+	event_base_once(s.base, -1, EV_TIMEOUT, server_scope, &s, &later);
 	log_info("dlmux %s listens on %s", DLMUX_VERSION, place->server_sock);
 	ready_say(&ready, "READY\n");
 	event_base_dispatch(s.base);

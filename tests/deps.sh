@@ -42,6 +42,8 @@ test|cmd busybox|busybox-static|busybox|busybox|busybox-static|-
 test|vim|vim|vim-enhanced|vim|vim|vim
 test|cmd less|less|less|less|less|less
 test|cmd htop|htop|htop|htop|htop|htop
+container|cmd busctl|systemd|systemd|systemd|-|-
+container|cmd dbus-daemon|dbus dbus-user-session libpam-systemd|dbus-daemon systemd-pam|dbus|-|-
 container|cmd podman|podman|podman|podman|podman|podman
 container|cmd runc|runc|runc|runc|runc|-
 lint|cmd cppcheck|cppcheck|cppcheck|cppcheck|cppcheck|cppcheck

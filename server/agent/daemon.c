@@ -22,6 +22,7 @@
 #include "../base/lock.h"
 #include "../base/log.h"
 #include "../base/mem.h"
+#include "../base/scope.h"
 #include "core.h"
 #include "daemon.h"
 #include "env.h"
@@ -301,10 +302,22 @@ daemon_signals(void)
 }
 
 static void
+daemon_scope(evutil_socket_t fd, short what, void *arg)
+{
+	const struct agent *a = arg;
+
+	(void)fd;
+	(void)what;
+	scope_leave("agent", a->place->agent_log);
+}
+
+static void
 daemon_run(struct agent *a)
 {
 	static const struct timeval check = { AGENT_CHECK_MS / 1000, 0 };
 	static const struct timeval soon = { 0, 50000 };
+	static const struct timeval later = { SCOPE_AFTER_MS / 1000,
+	    SCOPE_AFTER_MS % 1000 * 1000 };
 	struct event *usr1;
 
 	usr1 = evsignal_new(a->base, SIGUSR1, daemon_check, a);
@@ -316,6 +329,7 @@ daemon_run(struct agent *a)
 	event_add(usr1, NULL);
 	event_add(a->check, &check);
 	event_add(a->tick, &soon);
+	event_base_once(a->base, -1, EV_TIMEOUT, daemon_scope, a, &later);
 	event_base_dispatch(a->base);
 	event_free(usr1);
 	dirwatch_free(a->names);

@@ -268,6 +268,26 @@
 #define WIRE_THEME_MAX		2048u
 /* getent may ask a directory server that is away. */
 #define GETENT_MS		2000
+/* A bus that hangs; the move into an own scope begins so long after the start,
+ * when the first frame is out; and what moves with it at most. */
+#define SCOPE_ASK_MS		3000
+#define SCOPE_AFTER_MS		1000
+#define SCOPE_PIDS_MAX		256u
+/* What doctor gathers at one place: some fifty short lines; and a program that
+ * it asks there. */
+#define FACTS_MAX		(64u << 10)
+#define FACTS_ASK_MS		2000
+#define FACTS_LINK_MS		(CONNECT_MS + 15000)
+/* Less than this free is too little: the agent's program, two logs, the state,
+ * and a few for a new version. */
+#define DISK_MIN_KB		16384u
+#define DISK_MIN_FILES		64u
+/* Fewer descriptors than this end as errors in the middle of work: see
+ * CLIENTS_MAX; the agent needs 2 for each shell and 4 for each command. */
+#define DESCRIPTORS_WANTED	1024u
+/* Clocks that differ by more are wrong for make, certificates and one-time
+ * codes. */
+#define CLOCK_SKEW_MS		5000
 
 /* --- client ------------------------------------------------------------ */
 

@@ -7,21 +7,17 @@
  * Everything is looked up once; only the first call may take time.
  */
 #include <sys/types.h>
-#include <sys/wait.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "fd.h"
 #include "limits.h"
 #include "mem.h"
+#include "output.h"
 #include "place.h"
 
 #define USER_PASSWD_MAX	(8u << 20)	/* an /etc/passwd */
@@ -73,74 +69,16 @@ user_passwd(void)
 }
 
 static void
-user_getent_child(int out)
-{
-	char uid[32];
-	sigset_t none;
-	int fd;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGXFSZ, SIG_DFL);
-	snprintf(uid, sizeof uid, "%lu", (unsigned long)getuid());
-	if ((fd = open("/dev/null", O_RDWR)) == -1 || dup2(fd, 0) == -1 ||
-	    dup2(out, 1) == -1 || dup2(fd, 2) == -1)
-		_exit(127);
-	fd_close_from(3);
-	execlp("getent", "getent", "passwd", uid, (char *)NULL);
-	_exit(127);
-}
-
-/* Reads until EOF, the buffer is full, or the time is up. */
-static size_t
-user_getent_read(int fd, char *out, size_t max)
-{
-	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-	uint64_t now, end = clock_ms() + GETENT_MS;
-	size_t len = 0;
-	ssize_t n;
-	int r;
-
-	while (len < max && (now = clock_ms()) < end) {
-		r = poll(&pfd, 1, (int)(end - now));
-		if (r == -1 && errno == EINTR)
-			continue;
-		if (r <= 0)
-			return 0;
-		n = read(fd, out + len, max - len);
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n == 0 ? len : 0;
-		len += (size_t)n;
-	}
-	return 0;
-}
-
-static void
 user_getent(void)
 {
-	char line[USER_LINE_MAX];
-	size_t len;
-	pid_t pid;
-	int p[2];
+	char uid[32], line[USER_LINE_MAX];
+	const char *argv[] = { "getent", "passwd", uid, NULL };
 
-	if (fd_pipe(p) == -1)
-		return;
-	if ((pid = fork()) == 0)
-		user_getent_child(p[1]);
-	close(p[1]);
-	if (pid != -1) {
-		len = user_getent_read(p[0], line, sizeof line - 1);
-		kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
-			;
-		line[len] = '\0';
+	snprintf(uid, sizeof uid, "%lu", (unsigned long)getuid());
+	if (output_of(argv, GETENT_MS, 0, line, sizeof line) == 0) {
 		line[strcspn(line, "\n")] = '\0';
 		(void)user_parse(line);
 	}
-	close(p[0]);
 }
 
 static const struct user_entry *
