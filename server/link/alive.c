@@ -17,6 +17,7 @@ struct alive {
 	void			(*dead)(const char *, void *);
 	void			*arg;
 	struct event		*tick;
+	uint64_t		 tick_ms;
 	struct conn		*conn;		/* NULL: ended */
 	bool			 busy;
 	uint64_t		 ping_at;	/* clock_ms() of the open PING; 0 */
@@ -89,8 +90,9 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 		a->ping_at = a->dead_at = 0;	/* half a frame is life, too */
 	after = a->busy ? a->times.ping_busy : a->times.ping_idle;
 	dead = a->busy ? a->times.dead_busy : a->times.dead_idle;
+	/* Within its time: the next tick would be too late. */
 	if (a->ping_at != 0 && ((a->dead_at != 0 && now >= a->dead_at) ||
-	    (a->dead_at == 0 && silent >= dead &&
+	    (a->dead_at == 0 && silent + a->tick_ms > dead &&
 	    now - a->ping_at >= dead / 2))) {
 		snprintf(why, sizeof why, "no answer for %" PRIu64 " s",
 		    (now - silent_since(a) + 500) / 1000);
@@ -112,6 +114,7 @@ alive_new(struct event_base *base, const char *name,
 
 	a->name = xstrdup(name);
 	a->times = *times;
+	a->tick_ms = times->ping_busy < 2000 ? times->ping_busy / 2 : 1000;
 	a->dead = dead;
 	a->arg = arg;
 	a->tick = event_new(base, -1, EV_PERSIST, on_tick, a);
@@ -129,9 +132,8 @@ alive_free(struct alive *a)
 void
 alive_begin(struct alive *a, struct conn *conn)
 {
-	uint64_t ms = a->times.ping_busy < 2000 ? a->times.ping_busy / 2 : 1000;
-	struct timeval tv = { (time_t)(ms / 1000),
-	    (suseconds_t)(ms % 1000 * 1000) };
+	struct timeval tv = { (time_t)(a->tick_ms / 1000),
+	    (suseconds_t)(a->tick_ms % 1000 * 1000) };
 
 	a->conn = conn;
 	a->ping_at = a->dead_at = 0;

@@ -23,7 +23,7 @@
 /* mosh wants a name that resolves; the others are aliases of ours. */
 static const char *const	 names[] = { "127.0.0.1", "slow", "far" };
 
-static struct relay_control	*control;
+static struct way_terms	*control;
 
 const char *
 far_workspace(enum host h)
@@ -214,7 +214,7 @@ void
 far_stall(struct bench *b, bool on)
 {
 	(void)b;
-	control->stalled = on;
+	control->stalled = on ? WAY_UP | WAY_DOWN : 0;
 }
 
 static char *

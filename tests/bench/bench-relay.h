@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* The shared file by which a measurement controls a link. */
+/* The shared file by which a measurement controls a link: a way's terms. */
 #ifndef BENCH_RELAY_H
 #define BENCH_RELAY_H
 
+#include "../tools/way.h"
 #include "bench.h"
 
-struct relay_control {
-	volatile double	 delay;		/* ms, each way */
-	volatile double	 rate;		/* bytes a second each way; 0: any */
-	volatile int	 stalled;
-};
-
-struct relay_control	*relay_control_map(const char *, bool);
+struct way_terms	*relay_control_map(const char *, bool);
 
 #endif

@@ -2,9 +2,10 @@
 """The fixtures themselves: a broken one must not look like a broken dlmux."""
 
 import os
+import select
 import subprocess
 
-from harness import TOOLS, eq, ok, test
+from harness import TOOLS, eq, ok, test, wait_for
 import fixtures
 
 
@@ -36,6 +37,50 @@ def relay(t):
                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                        timeout=30)
     eq((p.returncode, len(p.stdout)), (255, 100000), 'cut')
+    for args in (['--split', '1'], ['--split', '9000', '--seed', '7'],
+                 ['--jitter', '20', '--delay', '5', '--rate', '1000000']):
+        p = subprocess.run([TOOLS + '/pipe'] + args + ['--', 'cat'],
+                           input=data[:50000], stdout=subprocess.PIPE,
+                           timeout=30)
+        eq(p.stdout, data[:50000], 'relayed by ' + ' '.join(args))
+
+
+@test()
+def relay_half_open(t):
+    """the relay stalls one way, and ends one way while the other goes on"""
+    control = t.path('ctl')
+    p = subprocess.Popen([TOOLS + '/pipe', '--control', control, '--', 'sh',
+                          '-c', 'cat; echo over; exec sleep 60'],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    fd = p.stdout.fileno()
+    os.set_blocking(fd, False)
+    got = b''
+
+    def there(want):
+        nonlocal got
+        got += os.read(fd, 1000) if select.select([fd], [], [], 0)[0] else b''
+        return got == want
+
+    def say(text):
+        p.stdin.write(text)
+        p.stdin.flush()
+
+    def count(which):
+        return int(fixtures.tell(control, 'bytes').split()[which])
+    say(b'one ')
+    wait_for(lambda: there(b'one '), 10, 'passed on')
+    fixtures.tell(control, 'stall down')
+    say(b'two ')
+    wait_for(lambda: count(0) == 8, 10, 'up goes on')
+    eq((count(1), there(b'one ')), (4, True), 'down does not')
+    fixtures.tell(control, 'resume')
+    wait_for(lambda: there(b'one two '), 10, 'the rest')
+    fixtures.tell(control, 'shut up')
+    wait_for(lambda: there(b'one two over\n'), 10, 'its stdin ended')
+    fixtures.tell(control, 'cut')
+    eq(p.wait(10), 255, 'status')
+    p.stdin.close()
+    p.stdout.close()
 
 
 @test()

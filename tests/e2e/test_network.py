@@ -12,15 +12,16 @@ from harness import PROMPT, eq, ok, test, wait_for
 
 LINE = 64           # bytes, with the newline
 
-# Lines of numbers at so many bytes a second, for so many seconds; a mark in
-# `runs` for each start.
+# Lines of numbers at so many bytes a second, for so many seconds (what it is
+# held up does not count); a mark in `runs` for each start.
 NUMBERS = '''\
 import sys, time
 rate, secs = float(sys.argv[1]), float(sys.argv[2])
 open(sys.argv[3], 'a').write('run\\n')
-n, began = 0, time.monotonic()
+n, ran, last = 0, 0, time.monotonic()
 while True:
-    ran = time.monotonic() - began
+    now = time.monotonic()
+    ran, last = ran + min(now - last, 0.1), now
     upto = int(min(ran, secs) * rate / %d)
     sys.stdout.write(''.join('%%07d %%055d\\n' %% (i, 0)
                              for i in range(n, upto)))
@@ -51,15 +52,16 @@ class Cut:
         return '%s %s %d %s %s' % (sys.executable, self.script, rate, secs,
                                    self.runs)
 
-    def run(self, secs, rate, before=1, after=1.5):
+    def run(self, secs, rate, before=0.5, after=1):
         t, net = self.t, self.net
         began = len(self.starts())
+        # A shell that nobody reads goes on, an exec does not.
         command = self.numbers(rate, before + secs + after)
         o = t.outer('attach', 'ssh:far:a')
         o.see(PROMPT)
         out = open(t.path('out'), 'w+b')
-        p = t.popen('exec', 'ssh:far', '--', 'sh', '-c', 'exec ' + command,
-                    stdout=out)
+        p = t.popen('exec', 'ssh:far', '--', 'sh', '-c', 'exec ' +
+                    self.numbers(rate, before + after), stdout=out)
         o.type('clear; ' + command + '\r')
         o.see('^[0-9]{7} 0{55}$')
         time.sleep(before)      # not a wait for an event: it is to flow
@@ -160,6 +162,38 @@ def row(t):
 def log(t, name):
     return open([os.path.join(d, f) for d, _, fs in os.walk(t.dir)
                  for f in fs if f == name][0]).read()
+
+
+@test(timeout=240)
+def a_peer_gone_silent(t):
+    """found after 45 s when nothing is waited for, 10 s when something is"""
+    scale = 1 if 'DLMUX_CUTS' in os.environ else 20
+    if scale > 1:
+        t.env['DLMUX_LINK_TIMES'] = ','.join(
+            str(x // scale) for x in (15000, 3000, 45000, 10000, 600000))
+    net = network.Network(t)
+    t.run('connect', 'ssh:far')
+
+    def found(deadline):
+        at = time.monotonic()
+        net.cut()
+        wait_for(lambda: row(t)['state'] != 'up', deadline * 2, 'it is found')
+        secs = time.monotonic() - at
+        ok('no answer for' in row(t)['error'], row(t))
+        net.restore()
+        return secs * scale
+    idle = found(45 / scale)
+    r = t.run('exec', 'ssh:far', '--', 'echo', 'on')
+    eq(r.out, 'on\n')
+    p = t.popen('exec', 'ssh:far', '--', 'sh', '-c', 'echo begun; cat; exit 3',
+                stdin=subprocess.PIPE)
+    eq(p.stdout.readline(), b'begun\n')
+    busy = found(10 / scale)
+    p.stdin.close()
+    p.stdin = None
+    eq(t.finish(p).rc, 3, 'the exec goes on')
+    t.note('a peer gone silent: found after %.1f s idle, %.1f s busy (times '
+           '1/%d)' % (idle, busy, scale))
 
 
 @test(timeout=120)

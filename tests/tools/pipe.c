@@ -2,14 +2,21 @@
 /*
  * pipe: runs a command and relays its stdin and stdout, badly on purpose.
  *
- *   pipe [--delay MS] [--rate BYTES/S] [--split N] [--cut-after N]
- *        [--cut-after-down N] [--control SOCKET] -- CMD ARG...
+ *   pipe [--delay MS] [--jitter MS] [--rate BYTES/S] [--split N] [--seed N]
+ *        [--cut-after N] [--cut-after-down N] [--control SOCKET] -- CMD ARG...
  *
- * Up is towards the command. Delay and rate hold for each direction. Split
- * writes at most N bytes at a time. Cut ends both directions and the command
- * after exactly N bytes. The control socket takes lines: cut, stall, resume,
- * delay MS, rate N, bytes (answered with the two counts); each is answered
- * with a line, after it holds.
+ * Up is towards the command. Delay, jitter and rate hold for each direction.
+ * Split writes at most N bytes at a time (1: byte by byte), with a seed from
+ * one to N. Cut ends both directions and the command after exactly N bytes.
+ *
+ * The control socket takes lines, each answered with a line after it holds:
+ *
+ *   cut			the end, for both sides
+ *   stall [up|down]	nothing passes (that way), and nobody is told
+ *   resume		it does again
+ *   shut up|down	the reader of that way sees the end; the other way goes on
+ *   delay MS, jitter MS, rate N, split N
+ *   bytes		"UP DOWN": written so far
  */
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -18,47 +25,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-/* In flight in one direction: more is left in the reader's pipe. */
-#define QUEUE_MAX	(4u << 20)
+#include "way.h"
 
-struct chunk {
-	struct chunk	*next;
-	long long	 due;		/* milliseconds */
-	size_t		 len, done;
-	char		 data[];
-};
-
-struct way {
-	int		 in, out;
-	struct chunk	*head, **tail;
-	size_t		 queued;
-	unsigned long long total, cut;	/* cut 0: never */
-	long long	 next;		/* rate: not before */
-	bool		 eof;
-};
-
-static long		 delay_ms, rate, split;
-static bool		 stalled;
+static struct way_terms	 terms;
+static struct way	 up, down;
 static pid_t		 child = -1;
 static const char	*control;
-
-static long long
-now_ms(void)
-{
-	struct timespec	 ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
 
 static void
 fatal(const char *what)
@@ -67,7 +45,7 @@ fatal(const char *what)
 	exit(125);
 }
 
-static void
+static void __attribute__((noreturn))
 cut_all(void)
 {
 	if (child > 0)
@@ -75,81 +53,6 @@ cut_all(void)
 	if (control != NULL)
 		unlink(control);
 	_exit(255);
-}
-
-static void
-take(struct way *w)
-{
-	static char	 buf[65536];
-	struct chunk	*c;
-	ssize_t		 n;
-
-	n = read(w->in, buf, sizeof buf);
-	if (n == -1) {
-		if (errno == EAGAIN || errno == EINTR)
-			return;
-		n = 0;
-	}
-	if (n == 0) {
-		w->eof = true;
-		return;
-	}
-	if ((c = malloc(sizeof *c + n)) == NULL)
-		fatal("malloc");
-	c->next = NULL;
-	c->due = now_ms() + delay_ms;
-	c->len = n;
-	c->done = 0;
-	memcpy(c->data, buf, n);
-	*w->tail = c;
-	w->tail = &c->next;
-	w->queued += n;
-}
-
-/* Milliseconds until something may be written, 0 now, -1 nothing to do. */
-static long long
-when(const struct way *w)
-{
-	long long	 t, now = now_ms();
-
-	if (stalled || w->head == NULL || w->out == -1)
-		return -1;
-	t = w->head->due > w->next ? w->head->due : w->next;
-	return t > now ? t - now : 0;
-}
-
-static void
-give(struct way *w)
-{
-	struct chunk	*c = w->head;
-	size_t		 n = c->len - c->done;
-	ssize_t		 r;
-
-	if (split > 0 && n > (size_t)split)
-		n = split;
-	if (rate > 0 && n > (size_t)(rate / 50 + 1))
-		n = rate / 50 + 1;
-	if (w->cut > 0 && n > w->cut - w->total)
-		n = w->cut - w->total;
-	r = write(w->out, c->data + c->done, n);
-	if (r == -1) {
-		if (errno == EAGAIN || errno == EINTR)
-			return;
-		cut_all();
-	}
-	c->done += r;
-	w->total += r;
-	w->queued -= r;
-	if (rate > 0)
-		w->next = now_ms() + r * 1000 / rate;
-	if (c->done == c->len) {
-		w->head = c->next;
-		if (w->head == NULL)
-			w->tail = &w->head;
-		free(c);
-	}
-	if (w->cut > 0 && w->total >= w->cut)
-		cut_all();
 }
 
 static int
@@ -171,40 +74,60 @@ control_open(const char *path)
 	return fd;
 }
 
+static int
+which(const char *arg)
+{
+	return strcmp(arg, "up") == 0 ? WAY_UP : strcmp(arg, "down") == 0 ?
+	    WAY_DOWN : WAY_UP | WAY_DOWN;
+}
+
+static void
+obey(const char *line, char *answer, size_t max)
+{
+	char	 word[16] = "", arg[16] = "";
+
+	(void)sscanf(line, "%15s %15s", word, arg);
+	if (strcmp(word, "stall") == 0)
+		terms.stalled |= which(arg);
+	else if (strcmp(word, "resume") == 0)
+		terms.stalled = 0;
+	else if (strcmp(word, "shut") == 0)
+		way_shut(which(arg) == WAY_UP ? &up : &down);
+	else if (strcmp(word, "delay") == 0)
+		terms.delay = atof(arg);
+	else if (strcmp(word, "jitter") == 0)
+		terms.jitter = atof(arg);
+	else if (strcmp(word, "rate") == 0)
+		terms.rate = atof(arg);
+	else if (strcmp(word, "split") == 0)
+		terms.split = strtoul(arg, NULL, 10);
+	else if (strcmp(word, "bytes") == 0)
+		snprintf(answer, max, "%llu %llu\n", up.total, down.total);
+	else if (strcmp(word, "cut") != 0)
+		snprintf(answer, max, "what?\n");
+}
+
 /* One command a connection; the tests ask so seldom that it may block. */
 static void
-control_serve(int lfd, struct way *up, struct way *down)
+control_serve(int lfd)
 {
-	char	 line[128], out[128];
+	char	 line[128], answer[128] = "ok\n";
 	ssize_t	 n;
-	int	 fd, len;
+	int	 fd;
 
 	if ((fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC)) == -1)
 		return;
 	n = read(fd, line, sizeof line - 1);
 	line[n > 0 ? n : 0] = '\0';
-	len = snprintf(out, sizeof out, "ok\n");
-	if (strncmp(line, "cut", 3) == 0) {
-		(void)!write(fd, out, len);
-		cut_all();
-	} else if (strncmp(line, "stall", 5) == 0)
-		stalled = true;
-	else if (strncmp(line, "resume", 6) == 0)
-		stalled = false;
-	else if (sscanf(line, "delay %ld", &delay_ms) == 1 ||
-	    sscanf(line, "rate %ld", &rate) == 1)
-		;
-	else if (strncmp(line, "bytes", 5) == 0)
-		len = snprintf(out, sizeof out, "%llu %llu\n", up->total,
-		    down->total);
-	else
-		len = snprintf(out, sizeof out, "what?\n");
-	(void)!write(fd, out, len);
+	obey(line, answer, sizeof answer);
+	(void)!write(fd, answer, strlen(answer));
 	close(fd);
+	if (strncmp(line, "cut", 3) == 0)
+		cut_all();
 }
 
 static void
-spawn(char **argv, struct way *up, struct way *down)
+spawn(char **argv, uint64_t seed)
 {
 	int	 a[2], b[2];
 
@@ -221,34 +144,35 @@ spawn(char **argv, struct way *up, struct way *down)
 	}
 	close(a[0]);
 	close(b[1]);
-	up->in = 0;
-	up->out = a[1];
-	down->in = b[0];
-	down->out = 1;
-	up->tail = &up->head;
-	down->tail = &down->head;
-	fcntl(up->out, F_SETFL, O_NONBLOCK);
+	fcntl(a[1], F_SETFL, O_NONBLOCK);
+	way_init(&up, 0, a[1], WAY_UP, seed, &terms);
+	way_init(&down, b[0], 1, WAY_DOWN, seed, &terms);
 }
 
 int
 main(int argc, char **argv)
 {
-	struct way	 up = { 0 }, down = { 0 }, *w;
-	struct pollfd	 p[5];
-	long long	 t, wait_ms;
-	int		 i, k, lfd = -1, status;
+	struct pollfd	 p = { -1, POLLIN, 0 };
+	uint64_t	 seed = 0;
+	unsigned long long cut_up = 0, cut_down = 0;
+	enum way_end	 end;
+	int		 i, status;
 
 	for (i = 1; i + 1 < argc && strcmp(argv[i], "--") != 0; i += 2) {
 		if (strcmp(argv[i], "--delay") == 0)
-			delay_ms = atol(argv[i + 1]);
+			terms.delay = atof(argv[i + 1]);
+		else if (strcmp(argv[i], "--jitter") == 0)
+			terms.jitter = atof(argv[i + 1]);
 		else if (strcmp(argv[i], "--rate") == 0)
-			rate = atol(argv[i + 1]);
+			terms.rate = atof(argv[i + 1]);
 		else if (strcmp(argv[i], "--split") == 0)
-			split = atol(argv[i + 1]);
+			terms.split = strtoul(argv[i + 1], NULL, 10);
+		else if (strcmp(argv[i], "--seed") == 0)
+			seed = strtoull(argv[i + 1], NULL, 10);
 		else if (strcmp(argv[i], "--cut-after") == 0)
-			up.cut = strtoull(argv[i + 1], NULL, 10);
+			cut_up = strtoull(argv[i + 1], NULL, 10);
 		else if (strcmp(argv[i], "--cut-after-down") == 0)
-			down.cut = strtoull(argv[i + 1], NULL, 10);
+			cut_down = strtoull(argv[i + 1], NULL, 10);
 		else if (strcmp(argv[i], "--control") == 0)
 			control = argv[i + 1];
 		else
@@ -258,51 +182,19 @@ main(int argc, char **argv)
 		fprintf(stderr, "usage: pipe [--delay MS] ... -- CMD\n");
 		return 2;
 	}
+	terms.ragged = seed != 0;
 	signal(SIGPIPE, SIG_IGN);
 	if (control != NULL)
-		lfd = control_open(control);
-	spawn(argv + i + 1, &up, &down);
+		p.fd = control_open(control);
+	spawn(argv + i + 1, seed);
+	up.cut = cut_up;
+	down.cut = cut_down;
 
-	for (;;) {
-		if (up.eof && up.head == NULL && up.out != -1) {
-			close(up.out);
-			up.out = -1;
-		}
-		if (down.eof && down.head == NULL)
-			break;
-		wait_ms = -1;
-		memset(p, 0, sizeof p);
-		for (k = 0; k < 2; k++) {
-			w = k == 0 ? &up : &down;
-			p[k].fd = w->eof || stalled ||
-			    w->queued > QUEUE_MAX ? -1 : w->in;
-			p[k].events = POLLIN;
-			t = when(w);
-			p[2 + k].fd = t == 0 ? w->out : -1;
-			p[2 + k].events = POLLOUT;
-			if (t > 0 && (wait_ms == -1 || t < wait_ms))
-				wait_ms = t;
-		}
-		p[4].fd = lfd;
-		p[4].events = POLLIN;
-		if (poll(p, 5, (int)wait_ms) == -1 && errno != EINTR)
-			fatal("poll");
-		for (k = 0; k < 2; k++) {
-			w = k == 0 ? &up : &down;
-			if (p[k].revents != 0)
-				take(w);
-			if (p[2 + k].revents & (POLLERR | POLLNVAL)) {
-				/* That end is gone: so is the other. */
-				if (k == 1)
-					cut_all();
-				close(w->out);
-				w->out = -1;
-			} else if (p[2 + k].revents & POLLOUT)
-				give(w);
-		}
-		if (p[4].revents & POLLIN)
-			control_serve(lfd, &up, &down);
-	}
+	while ((end = way_turn(&up, &down, &p, 1)) == WAY_ON)
+		if (p.fd != -1 && (p.revents & POLLIN))
+			control_serve(p.fd);
+	if (end != WAY_OVER)
+		cut_all();
 	if (control != NULL)
 		unlink(control);
 	if (waitpid(child, &status, 0) == -1)

@@ -30,6 +30,25 @@ def sh(argv, **kw):
     return p.stdout.decode('utf-8', 'replace')
 
 
+def tell(control, command):
+    """A word to a relay's control socket, and its answer."""
+    def connect():
+        s = socket.socket(socket.AF_UNIX)
+        try:
+            s.connect(control)
+            return s
+        except OSError:
+            s.close()
+            return None
+    s = wait_for(connect, 10, 'the relay at ' + control)
+    s.sendall(command.encode() + b'\n')
+    got = s.recv(100).decode().strip()
+    s.close()
+    if got == 'what?':
+        raise Failure('the relay does not know ' + command)
+    return got
+
+
 class Ssh:
     """The near side: `ssh` first in PATH that reads our config only, and
     notes each call in ssh/calls."""
@@ -156,21 +175,7 @@ Host %s
 
     def tell(self, command):
         """A word to the newest relay: cut, stall, resume, delay MS, bytes."""
-        def connect():
-            s = socket.socket(socket.AF_UNIX)
-            try:
-                s.connect(self.control)
-                return s
-            except OSError:
-                s.close()
-                return None
-        s = wait_for(connect, 10, 'the relay of ' + self.name)
-        s.sendall(command.encode() + b'\n')
-        got = s.recv(100).decode().strip()
-        s.close()
-        if got == 'what?':
-            raise Failure('the relay does not know ' + command)
-        return got
+        return tell(self.control, command)
 
     def sshd_pids(self):
         """The newest sshd and its children. It writes its title over its
