@@ -246,6 +246,10 @@
  * for so long (milliseconds). */
 #define CONN_ACK_BYTES		(32u << 10)
 #define CONN_ACK_MS		5
+/* ... and fewer bytes than the first, which hold up nobody, after the second:
+ * a key and its echo need no frames and wake-ups of their own for it. */
+#define CONN_ACK_FEW		(16u << 10)
+#define CONN_ACK_FEW_MS		200
 /* Less room than this is told as none: else streams would go in crumbs. */
 #define CONN_ROOM_MIN		(4u << 10)
 /* Written to one peer per turn of the loop, so that a fast reader does not

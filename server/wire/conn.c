@@ -26,7 +26,9 @@
 #include "../base/limits.h"
 #include "../base/mem.h"
 #include "conn.h"
+#include "flight.h"
 #include "msg.h"
+#include "parts.h"
 
 #define CONN_IOV	64	/* chunks of one writev() */
 
@@ -38,14 +40,6 @@ struct chunk {
 	uint8_t	 data[];
 };
 STAILQ_HEAD(chunks, chunk);
-
-/* A message of which not all parts are here. */
-struct part {
-	LIST_ENTRY(part) next;
-	uint8_t	 type;
-	uint32_t channel;
-	struct buf buf;
-};
 
 struct conn {
 	struct event_base *base;
@@ -63,18 +57,11 @@ struct conn {
 
 	struct buf in;			/* bytes that are no whole frame yet */
 	bool	 in_fresh;		/* ... or were not looked at */
-	LIST_HEAD(, part) parts;
-	size_t	 parts_bytes, parts_count;
+	struct parts parts;
 	uint64_t last_read;
 
-	bool	 count;
-	uint64_t flow_sent;		/* bytes written but for RECEIVED */
-	uint64_t flow_acked;		/* of them, what the peer has */
-	uint64_t flow_got;		/* bytes got but for RECEIVED */
-	uint64_t flow_told;		/* of them, what the peer knows of */
-	uint64_t rtt_us;
-	uint64_t rate;			/* bytes a second */
-	uint64_t rate_since, rate_from;	/* where the sample began: us, acked */
+	struct flight flight;
+	bool	 ack_few;		/* ack_ev is the later one */
 
 	int	 busy;			/* callbacks under way */
 	bool	 gone;			/* freed but for busy */
@@ -155,16 +142,6 @@ conn_drop_queue(struct conn *c)
 }
 
 static void
-conn_drop_part(struct conn *c, struct part *p)
-{
-	LIST_REMOVE(p, next);
-	c->parts_bytes -= p->buf.len;
-	c->parts_count--;
-	buf_free(&p->buf);
-	free(p);
-}
-
-static void
 conn_stop(struct conn *c)
 {
 	event_del(c->read_ev);
@@ -177,15 +154,12 @@ conn_stop(struct conn *c)
 void
 conn_free(struct conn *c)
 {
-	struct part *p;
-
 	if (c == NULL || c->gone)
 		return;
 	c->gone = c->dead = true;
 	conn_stop(c);
 	conn_drop_queue(c);
-	while ((p = LIST_FIRST(&c->parts)) != NULL)
-		conn_drop_part(c, p);
+	parts_clear(&c->parts);
 	if (c->wfd != c->rfd)
 		fd_close(&c->wfd);
 	c->wfd = -1;
@@ -270,25 +244,6 @@ conn_broke(struct conn *c, const char *fmt, ...)
 
 /* --- flow --------------------------------------------------------------- */
 
-static uint64_t
-conn_flight_cap(const struct conn *c)
-{
-	uint64_t cap = c->rate / 1000 * c->rtt_us / 1000 * 2;
-
-	if (cap < CONN_FLIGHT_MIN)
-		return CONN_FLIGHT_MIN;
-	return cap > CONN_FLIGHT_MAX ? CONN_FLIGHT_MAX : cap;
-}
-
-static uint64_t
-conn_flight_room(const struct conn *c)
-{
-	uint64_t cap = conn_flight_cap(c), flight;
-
-	flight = c->flow_sent - c->flow_acked;
-	return flight >= cap ? 0 : cap - flight;
-}
-
 size_t
 conn_room(const struct conn *c)
 {
@@ -302,9 +257,9 @@ conn_room(const struct conn *c)
 	if (c->cur != NULL && c->cur->class == CONN_BULK)
 		ahead += c->cur->len - c->cur->off;
 	room = ahead >= CONN_QUEUE_ROOM ? 0 : CONN_QUEUE_ROOM - ahead;
-	if (c->count) {
+	if (c->flight.on) {
 		/* What is queued is as good as in flight. */
-		flight = conn_flight_room(c);
+		flight = flight_room(&c->flight);
 		flight = flight <= ahead ? 0 : flight - ahead;
 		if (flight < room)
 			room = (size_t)flight;
@@ -335,11 +290,12 @@ static void
 conn_ack(struct conn *c)
 {
 	uint8_t p[8];
-	uint64_t v = c->flow_got;
+	uint64_t v = c->flight.got;
 	int i;
 
 	event_del(c->ack_ev);
-	c->flow_told = v;
+	c->ack_few = false;
+	c->flight.told = v;
 	for (i = 7; i >= 0; i--, v >>= 8)
 		p[i] = (uint8_t)v;
 	conn_send(c, CONN_CONTROL, F_RECEIVED, 0, p, sizeof p);
@@ -352,44 +308,35 @@ conn_ack_event(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (!c->dead && c->flow_got != c->flow_told)
+	if (!c->dead && flight_tell_ms(&c->flight) >= 0)
 		conn_ack(c);
 }
 
 static void
 conn_check_ack(struct conn *c)
 {
-	static const struct timeval soon = { 0, CONN_ACK_MS * 1000 };
-	uint64_t n = c->flow_got - c->flow_told;
+	int ms = flight_tell_ms(&c->flight);
+	struct timeval tv = { 0, ms * 1000 };
+	bool few = ms == CONN_ACK_FEW_MS;
 
-	if (!c->count || c->dead || c->deaf || n == 0)
+	if (c->dead || c->deaf || ms < 0)
 		return;
-	if (n >= CONN_ACK_BYTES)
+	if (ms == 0)
 		conn_ack(c);
-	else if (!event_pending(c->ack_ev, EV_TIMEOUT, NULL))
-		event_add(c->ack_ev, &soon);
+	else if (!event_pending(c->ack_ev, EV_TIMEOUT, NULL) ||
+	    (c->ack_few && !few)) {
+		c->ack_few = few;
+		event_add(c->ack_ev, &tv);
+	}
 }
 
-/* The peer has all up to acked. The rate is what the link moved while we
- * waited for it; when nothing was in flight before, the sample starts anew. */
 static void
 conn_acked(struct conn *c, uint64_t acked)
 {
-	uint64_t now = clock_us(), dt, sample;
-
-	if (acked > c->flow_sent || acked < c->flow_acked) {
+	if (flight_acked(&c->flight, acked) == -1) {
 		conn_broke(c, "%s sent RECEIVED for bytes it cannot have",
 		    conn_peer(c));
 		return;
-	}
-	c->flow_acked = acked;
-	dt = now - c->rate_since;
-	if (dt >= 10000 && dt >= c->rtt_us) {
-		sample = (acked - c->rate_from) * 1000000 / dt;
-		c->rate = sample > c->rate - c->rate / 4 ? sample :
-		    c->rate - c->rate / 4;
-		c->rate_since = now;
-		c->rate_from = acked;
 	}
 	conn_check_room(c);
 	if (c->total != 0) {
@@ -401,9 +348,7 @@ conn_acked(struct conn *c, uint64_t acked)
 void
 conn_count(struct conn *c)
 {
-	c->count = true;
-	c->rate_since = clock_us();
-	c->rate_from = c->flow_acked;
+	flight_on(&c->flight);
 	conn_check_ack(c);
 	conn_check_room(c);
 }
@@ -411,8 +356,7 @@ conn_count(struct conn *c)
 void
 conn_set_rtt(struct conn *c, uint64_t us)
 {
-	/* More than ten seconds says nothing about the link's pipe. */
-	c->rtt_us = us < 10000000 ? us : 10000000;
+	flight_set_rtt(&c->flight, us);
 	conn_check_room(c);
 }
 
@@ -426,11 +370,11 @@ conn_held(const struct conn *c, int class)
 {
 	uint64_t room;
 
-	if (!c->count || class < CONN_STREAM)
+	if (!c->flight.on || class < CONN_STREAM)
 		return false;
-	room = conn_flight_room(c);
+	room = flight_room(&c->flight);
 	if (class == CONN_BULK)
-		return room <= conn_flight_cap(c) / 2;
+		return room <= flight_cap(&c->flight) / 2;
 	return room == 0;
 }
 
@@ -482,7 +426,7 @@ conn_written(struct conn *c, size_t n)
 		n -= part;
 		c->queued[k->class] -= part;
 		if (k->counted)
-			c->flow_sent += part;
+			c->flight.sent += part;
 		if (k->off == k->len) {
 			free(k);
 			c->cur = NULL;
@@ -633,89 +577,36 @@ conn_deliver(struct conn *c, uint8_t type, uint32_t channel,
 		c->cb.message(c, type, channel, data, len, c->arg);
 }
 
-static struct part *
-conn_part_find(struct conn *c, uint8_t type, uint32_t channel)
-{
-	struct part *p;
-
-	LIST_FOREACH(p, &c->parts, next)
-		if (p->type == type && p->channel == channel)
-			return p;
-	return NULL;
-}
-
-static struct part *
-conn_part_new(struct conn *c, const struct frame_kind *kind, uint32_t channel)
-{
-	struct part *p;
-
-	if (c->parts_count == CONN_PARTS_COUNT) {
-		conn_broke(c, "%s sends too many long messages at once",
-		    conn_peer(c));
-		return NULL;
-	}
-	p = xcalloc(1, sizeof *p);
-	p->type = kind->type;
-	p->channel = channel;
-	buf_init(&p->buf, kind->max);
-	LIST_INSERT_HEAD(&c->parts, p, next);
-	c->parts_count++;
-	return p;
-}
-
-/* A frame that is a part of a longer message. */
-static void
-conn_join(struct conn *c, struct part *p, const struct frame_kind *kind,
-    const struct frame_head *h, const uint8_t *data)
-{
-	size_t limit = CONN_PARTS_MAX;
-	struct buf whole;
-
-	if (p == NULL && (p = conn_part_new(c, kind, h->channel)) == NULL)
-		return;
-	if (kind->max > limit)
-		limit = kind->max;
-	if (h->len > kind->max - p->buf.len) {
-		conn_broke(c, "%s sent a %s of more than %u bytes",
-		    conn_peer(c), kind->name, kind->max);
-		return;
-	}
-	if (h->len > limit - (c->parts_bytes < limit ? c->parts_bytes : limit)) {
-		conn_broke(c, "%s sends too many long messages at once",
-		    conn_peer(c));
-		return;
-	}
-	buf_put(&p->buf, data, h->len);
-	if (!buf_ok(&p->buf)) {
-		conn_broke(c, "out of memory");
-		return;
-	}
-	c->parts_bytes += h->len;
-	if (h->flags & FRAME_MORE)
-		return;
-	/* Off the list first: the callee may send, drop or free. */
-	whole = p->buf;
-	c->parts_bytes -= whole.len;
-	buf_init(&p->buf, 0);
-	conn_drop_part(c, p);
-	conn_deliver(c, h->type, h->channel, whole.data, whole.len);
-	buf_free(&whole);
-}
-
 static void
 conn_frame(struct conn *c, const struct frame_head *h, const uint8_t *data)
 {
 	const struct frame_kind *kind = frame_kind(h->type);
-	struct part *p;
+	struct buf whole;
 
 	if (kind == NULL)
 		return;		/* IGNORABLE: conn_head_ok() saw to it */
-	p = c->parts_count != 0 ?
-	    conn_part_find(c, h->type, h->channel) : NULL;
-	if (p != NULL || h->flags & FRAME_MORE)
-		conn_join(c, p, kind, h, data);
-	else
+	switch (parts_add(&c->parts, kind, h, data, &whole)) {
+	case PARTS_NONE:
 		conn_deliver(c, h->type, h->channel, data, h->len);
+		break;
+	case PARTS_MORE:
+		break;
+	case PARTS_WHOLE:
+		conn_deliver(c, h->type, h->channel, whole.data, whole.len);
+		buf_free(&whole);
+		break;
+	case PARTS_LONG:
+		conn_broke(c, "%s sent a %s of more than %u bytes",
+		    conn_peer(c), kind->name, kind->max);
+		break;
+	case PARTS_MANY:
+		conn_broke(c, "%s sends too many long messages at once",
+		    conn_peer(c));
+		break;
+	case PARTS_MEMORY:
+		conn_broke(c, "out of memory");
+		break;
+	}
 }
 
 /* Judged before the payload is here, so that nobody waits for the rest of
@@ -769,7 +660,7 @@ conn_frames(struct conn *c, const uint8_t *p, size_t len)
 			break;
 		c->received += FRAME_HEADER + h.len;
 		if (h.type != F_RECEIVED)
-			c->flow_got += FRAME_HEADER + h.len;
+			c->flight.got += FRAME_HEADER + h.len;
 		conn_frame(c, &h, p + used + FRAME_HEADER);
 		used += FRAME_HEADER + h.len;
 	}
@@ -848,7 +739,7 @@ conn_read_event(int fd, short what, void *arg)
 		conn_parse(c, space, (size_t)n);
 	} else if (n == -1)
 		conn_die(c, strerror(errno));
-	else if (c->in.len != 0 || c->parts_count != 0)
+	else if (c->in.len != 0 || c->parts.count != 0)
 		conn_die(c, "the connection was closed inside a message");
 	else
 		conn_die(c, "the connection was closed");
@@ -960,7 +851,7 @@ conn_new(struct event_base *base, int rfd, int wfd, unsigned int peer,
 	c->arg = arg;
 	for (i = 0; i < CONN_CLASSES; i++)
 		STAILQ_INIT(&c->queue[i]);
-	LIST_INIT(&c->parts);
+	parts_init(&c->parts);
 	/* A frame less one byte, and a whole read behind it. */
 	buf_init(&c->in, FRAME_HEADER + FRAME_PAYLOAD_MAX + 2 * CONN_READ_MAX);
 	c->last_read = clock_ms();
