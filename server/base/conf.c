@@ -58,6 +58,7 @@ static int	 take_send_env(struct parse *, char **, int);
 static int	 take_prefix(struct parse *, char **, int);
 static int	 take_history(struct parse *, char **, int);
 static int	 take_idle(struct parse *, char **, int);
+static int	 take_size(struct parse *, char **, int);
 static int	 parse_file(struct parse *, const char *, bool);
 static int	 parse_text(struct parse *, const char *, size_t);
 
@@ -72,6 +73,7 @@ static const struct keyword keywords[] = {
 	{ "Include",		TOP | BLOCK,	1, -1,	take_include },
 	{ "PrefixKey",		TOP,		1, 1,	take_prefix },
 	{ "SendEnv",		TOP | BLOCK,	1, -1,	take_send_env },
+	{ "Size",		TOP | BLOCK,	1, 1,	take_size },
 	{ "Target",		BLOCK,		1, 1,	take_target },
 	{ "Workspace",		TOP | BLOCK,	1, 1,	take_workspace },
 };
@@ -345,6 +347,23 @@ take_idle(struct parse *p, char **w, int n)
 	    &ws->idle_min);
 }
 
+static int
+take_size(struct parse *p, char **w, int n)
+{
+	struct conf_workspace *ws = block(p);
+	struct size size;
+
+	(void)n;
+	if (size_parse(w[0], &size) == -1 || size.kind == SIZE_DEFAULT)
+		return complain(p, xasprintf("Size is " SIZE_WORDS ", "
+		    "not '%.80s'", w[0]));
+	if (ws != NULL)
+		ws->size = size;
+	else
+		p->conf->size = size;
+	return 0;
+}
+
 /*
  * The next word of a line, cut out in place: spaces separate, double quotes
  * group, \" and \\ mean themselves inside quotes (outside a backslash is just
@@ -536,6 +555,7 @@ conf_new(void)
 	c->prefix = xstrdup("C-\\");
 	c->probe = 1;		/* login */
 	c->history_lines = CONF_HISTORY_LINES;
+	c->size.kind = SIZE_LATEST;
 	return c;
 }
 

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "size.h"
+
 struct conf_workspace {
 	char	*name;
 	char	*command;	/* Command: sh -c text, %c is the one-liner */
@@ -21,6 +23,7 @@ struct conf_workspace {
 	int	 probe;		/* EnvProbe, -1 not given */
 	char	**send_env;	/* SendEnv, NULL not given */
 	long	 idle_min;	/* IdleClose, 0 is no, -1 not given */
+	struct size size;	/* Size, SIZE_DEFAULT not given */
 	char	*file;		/* where the block starts, for errors */
 	int	 line;
 };
@@ -31,6 +34,7 @@ struct conf {
 	char	**send_env;	/* SendEnv PATTERN... of the whole program */
 	char	*binary_dir;	/* AgentDirectory: dlmux-linux-aarch64 etc. */
 	long	 history_lines;	/* HistoryLines, 10000 */
+	struct size size;	/* Size, latest */
 	struct conf_workspace *ws;
 	size_t	 nws;
 };

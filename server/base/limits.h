@@ -148,6 +148,11 @@
 #define STATE_FILE_MAX		(16u << 20)
 #define STATE_STRING_MAX	4096u
 #define STATE_DELAY_MS		500
+/* A terminal's window being dragged gives a size a millisecond; a program that
+ * draws anew for each is late for all of them. The first is told at once. */
+#define SIZE_GAP_MS		50
+/* What a fixed size may have: SCREEN_ROWS_MAX, SCREEN_COLS_MAX. */
+#define SIZE_SIDE_MAX		1000u
 /* After DONE, LEFT and BYE were queued. */
 #define STOP_MS			300
 /* Queued for one link: then its clients are not read until it drained. */

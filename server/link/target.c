@@ -251,24 +251,31 @@ target_split(const char *text, char **workspace, char **shell, char **cause)
 	return r;
 }
 
+/* Settings whose default is no sign that none was given. */
+struct given {
+	bool	probe, idle;
+};
+
 /* Settings of a block; what an earlier (nearer) one gave stays. */
 static void
-apply_block(struct target *t, const struct conf_workspace *ws, bool *probe,
-    bool *idle)
+apply_block(struct target *t, const struct conf_workspace *ws,
+    struct given *given)
 {
 	if (t->binary == NULL && ws->binary != NULL) {
 		t->binary = xstrdup(ws->binary);
 		if (ws->binary_machine != NULL)
 			t->binary_machine = xstrdup(ws->binary_machine);
 	}
-	if (!*probe && ws->probe != -1) {
+	if (!given->probe && ws->probe != -1) {
 		t->probe = (uint8_t)ws->probe;
-		*probe = true;
+		given->probe = true;
 	}
-	if (!*idle && ws->idle_min != -1) {
+	if (!given->idle && ws->idle_min != -1) {
 		t->idle_ms = (uint64_t)ws->idle_min * 60000;
-		*idle = true;
+		given->idle = true;
 	}
+	if (t->size.kind == SIZE_DEFAULT)
+		t->size = ws->size;
 }
 
 static void
@@ -379,7 +386,7 @@ resolve_bare(struct target *t, const struct parts *p, const char *name,
  */
 static int
 resolve_name(struct target *t, const char *text, const struct conf *conf,
-    char *const *env, bool resolve, bool *probe, bool *idle, int depth,
+    char *const *env, bool resolve, struct given *given, int depth,
     char **shell, char **cause)
 {
 	const struct conf_workspace *ws;
@@ -395,7 +402,7 @@ resolve_name(struct target *t, const char *text, const struct conf *conf,
 		goto out;
 	}
 	if ((ws = conf_find(conf, name)) != NULL) {
-		apply_block(t, ws, probe, idle);
+		apply_block(t, ws, given);
 		add_send_env(t, ws->send_env);
 	}
 	if (ws != NULL && p.kind != NULL &&
@@ -409,10 +416,10 @@ resolve_name(struct target *t, const char *text, const struct conf *conf,
 			    ws->file, ws->line);
 		else
 			r = resolve_name(t, ws->alias, conf, env, resolve,
-			    probe, idle, depth + 1, &again, cause);
+			    given, depth + 1, &again, cause);
 	} else if (p.kind != NULL) {
 		set_kind(t, p.kind, &p);
-		if (!*idle)
+		if (!given->idle)
 			t->idle_ms = (uint64_t)p.kind->idle_min * 60000;
 		r = 0;
 	} else
@@ -421,7 +428,7 @@ resolve_name(struct target *t, const char *text, const struct conf *conf,
 	if (r == 0 && p.kind == NULL && t->scheme == SCHEME_SSH &&
 	    (ws == NULL || ws->alias == NULL) &&
 	    (ws = conf_find(conf, t->name)) != NULL) {
-		apply_block(t, ws, probe, idle);
+		apply_block(t, ws, given);
 		add_send_env(t, ws->send_env);
 	}
 	if (r == 0)
@@ -438,13 +445,13 @@ target_parse(const char *text, const struct conf *conf, char *const *env,
     bool resolve, struct target *out, char **shell, char **cause)
 {
 	struct target t;
-	bool probe = false, idle = false;
+	struct given given = { false, false };
 
 	memset(&t, 0, sizeof t);
 	*cause = NULL;
 	t.probe = conf != NULL ? (uint8_t)conf->probe : PROBE_LOGIN;
-	if (resolve_name(&t, text, conf, env, resolve, &probe, &idle, 0,
-	    shell, cause) == -1) {
+	if (resolve_name(&t, text, conf, env, resolve, &given, 0, shell,
+	    cause) == -1) {
 		target_clear(&t);
 		return -1;
 	}
@@ -452,6 +459,8 @@ target_parse(const char *text, const struct conf *conf, char *const *env,
 		add_send_env(&t, conf->send_env);
 		if (conf->binary_dir != NULL)
 			t.binary_dir = xstrdup(conf->binary_dir);
+		if (t.size.kind == SIZE_DEFAULT)
+			t.size = conf->size;
 	}
 	*out = t;
 	return 0;

@@ -27,6 +27,7 @@ struct target {
 	uint8_t	 probe;		/* enum env_probe */
 	char	**send_env;
 	uint64_t idle_ms;	/* let an unused link go after this; 0: never */
+	struct size size;	/* of its shells */
 };
 
 /*

@@ -63,6 +63,7 @@ START_TEST(keywords_quotes_and_comments_are_understood)
 	    "PrefixKey C-b   # the first counts\n"
 	    "  EnvProbe = interactive\n"
 	    "HistoryLines=500\n"
+	    "Size Smallest\n"
 	    "SendEnv LANG LC_*\n"
 	    "SendEnv \"FOO\"\n"
 	    "AgentDirectory \"my \\\"agents\\\\\"\n"
@@ -74,6 +75,7 @@ START_TEST(keywords_quotes_and_comments_are_understood)
 	    "\tSendEnv A\n"
 	    "\tSendEnv B\n"
 	    "\tIdleClose 5\n"
+	    "\tSize 120x40\n"
 	    "Workspace two\n"
 	    "Target ssh:web\n"
 	    "AgentMachine \"Linux riscv64\"\n"
@@ -86,6 +88,7 @@ START_TEST(keywords_quotes_and_comments_are_understood)
 	ck_assert_str_eq(c->prefix, "C-\\");
 	ck_assert_int_eq(c->probe, 2);
 	ck_assert_int_eq(c->history_lines, 500);
+	ck_assert_uint_eq(c->size.kind, SIZE_SMALLEST);
 	ck_assert_str_eq(c->send_env[0], "LANG");
 	ck_assert_str_eq(c->send_env[2], "FOO");
 	ck_assert_ptr_null(c->send_env[3]);
@@ -101,7 +104,10 @@ START_TEST(keywords_quotes_and_comments_are_understood)
 	ck_assert_int_eq(w->probe, 0);
 	ck_assert_str_eq(w->send_env[1], "B");
 	ck_assert_int_eq(w->idle_min, 5);
-	ck_assert_int_eq(w->line, 10);
+	ck_assert_uint_eq(w->size.kind, SIZE_FIXED);
+	ck_assert_uint_eq(w->size.cols, 120);
+	ck_assert_uint_eq(w->size.rows, 40);
+	ck_assert_int_eq(w->line, 11);
 	ck_assert_str_eq(w->file, path);
 	w = conf_find(c, "two");
 	ck_assert_str_eq(w->alias, "ssh:web");
@@ -109,6 +115,7 @@ START_TEST(keywords_quotes_and_comments_are_understood)
 	ck_assert_int_eq(w->probe, -1);
 	ck_assert_int_eq(w->idle_min, 0);
 	ck_assert_ptr_null(w->send_env);
+	ck_assert_uint_eq(w->size.kind, SIZE_DEFAULT);
 	conf_free(c);
 	free(path);
 }
@@ -122,6 +129,14 @@ static const struct { const char *text, *error; } bad[] = {
 	{ "\nPrefixKey a b\n", ":2: PrefixKey: too many words" },
 	{ "\nPrefixKey \"a\n", ":2: a quote is not closed" },
 	{ "\nEnvProbe maybe\n", ":2: EnvProbe is no, login or interactive" },
+	{ "\nSize tiny\n", ":2: Size is latest, smallest, largest or COLSxROWS"
+	    ", not 'tiny'" },
+	{ "\nSize default\n", ":2: Size is latest" },
+	{ "\nSize 0x24\n", ":2: Size is latest" },
+	{ "\nSize 80x\n", ":2: Size is latest" },
+	{ "\nSize 80x24x\n", ":2: Size is latest" },
+	{ "\nSize 80x1001\n", ":2: Size is latest" },
+	{ "\nSize 99999999999x2\n", ":2: Size is latest" },
 	{ "\nHistoryLines x\n", ":2: HistoryLines is a number from 0" },
 	{ "\nHistoryLines -1\n", ":2: HistoryLines is a number from 0" },
 	{ "\nHistoryLines 99999999999999999999\n", ":2: HistoryLines is a" },

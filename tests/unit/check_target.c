@@ -275,14 +275,14 @@ refused(const char *text, const struct conf *c)
 
 START_TEST(blocks_of_the_config_name_workspaces)
 {
-	struct conf *c = conf("SendEnv LC_*\nEnvProbe no\n"
+	struct conf *c = conf("SendEnv LC_*\nEnvProbe no\nSize largest\n"
 	    "AgentDirectory /opt/agents\n"
 	    "Workspace build\n Command ssh jump %c\n SendEnv FOO\n"
 	    "Workspace prod\n Target ssh:deploy@prod.example.com\n"
 	    " EnvProbe interactive\n AgentMachine Linux aarch64\n"
 	    " AgentBinary /opt/x\n"
 	    "Workspace ssh:deploy@prod.example.com\n SendEnv BAR\n"
-	    " EnvProbe login\n IdleClose 5\n"
+	    " EnvProbe login\n IdleClose 5\n Size 80x24\n"
 	    "Workspace a\n Target b\nWorkspace b\n Target a\n"
 	    "Workspace dp\n Target devpod:x\n"
 	    "Workspace devpod:y\n IdleClose no\n"
@@ -303,6 +303,7 @@ START_TEST(blocks_of_the_config_name_workspaces)
 	ck_assert_ptr_null(t.send_env[2]);
 	ck_assert_int_eq(t.probe, PROBE_NO);
 	ck_assert_str_eq(t.binary_dir, "/opt/agents");
+	ck_assert_uint_eq(t.size.kind, SIZE_LARGEST);
 	target_copy(&u, &t);
 	target_clear(&t);
 	ck_assert_str_eq(u.command, "ssh jump %c");
@@ -321,6 +322,7 @@ START_TEST(blocks_of_the_config_name_workspaces)
 	ck_assert_str_eq(t.binary_machine, "Linux aarch64");
 	ck_assert_str_eq(t.send_env[0], "BAR");
 	ck_assert_uint_eq(t.idle_ms, 300000);
+	ck_assert_uint_eq(t.size.kind, SIZE_FIXED);
 	ck_assert_ptr_null(shell);
 	target_clear(&t);
 
