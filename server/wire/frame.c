@@ -76,6 +76,8 @@ static const struct frame_kind table[] = {
 	{ F_PROGRESS,	"PROGRESS",	SC,	16 },
 	{ F_NEWS,	"NEWS",		SC,	WIRE_WORDS_MAX },
 	{ F_TYPED,	"TYPED",	C,	4 },
+	{ F_MANNER,	"MANNER",	C,	WIRE_WORDS_MAX },
+	{ F_PLACED,	"PLACED",	SC,	WIRE_SMALL_MAX },
 	{ F_WAIT,	"WAIT",		C,	WIRE_WORDS_MAX },
 	{ F_WAITED,	"WAITED",	SC,	WIRE_WORDS_MAX },
 	{ F_CAPTURE,	"CAPTURE",	C,	WIRE_WORDS_MAX },
@@ -91,6 +93,8 @@ static const struct frame_kind table[] = {
 	{ F_DONE,	"DONE",		SC,	WIRE_WORDS_MAX },
 	{ F_RELEASE,	"RELEASE",	C,	WIRE_WORDS_MAX },
 	{ F_TRACE,	"TRACE",	C,	WIRE_WORDS_MAX },
+	{ F_SIZING,	"SIZING",	C,	WIRE_WORDS_MAX },
+	{ F_FORGET,	"FORGET",	C,	WIRE_WORDS_MAX },
 };
 
 #define TABLE_LEN	(sizeof table / sizeof table[0])
@@ -117,8 +121,18 @@ frame_kind(uint8_t type)
 bool
 frame_ignorable(uint8_t type)
 {
-	return type == F_THEME || type == F_COLOURS || type == F_ENQUIRE ||
-	    type == F_NEWS || type == F_TYPED;
+	switch (type) {
+	case F_THEME:
+	case F_COLOURS:
+	case F_ENQUIRE:
+	case F_NEWS:
+	case F_TYPED:
+	case F_MANNER:
+	case F_PLACED:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static void

@@ -96,7 +96,11 @@ enum frame_type {
 	F_RELEASE	= 0x6d,
 	F_TRACE		= 0x6e,
 	F_NEWS		= 0x70,
-	F_TYPED		= 0x71
+	F_TYPED		= 0x71,
+	F_MANNER	= 0x72,
+	F_PLACED	= 0x73,
+	F_SIZING	= 0x74,
+	F_FORGET	= 0x75
 };
 
 /* Who may send a type: bits for frame_kind.senders. */

@@ -150,11 +150,24 @@ static const struct field attach_fields[] = {
 	FIELD(attach, LONG_STRV, argv),
 };
 
+static const struct field manner_fields[] = {
+	FIELD(manner, U32, history),
+	FIELD(manner, STR, size),
+	FIELD(manner, STR, inside),
+};
+
 static const struct field attached_fields[] = {
 	FIELD(attached, U64, uid),
 	FIELD(attached, ID, agent),
 	FIELD(attached, STR, workspace),
 	FIELD(attached, STR, shell),
+};
+
+static const struct field placed_fields[] = {
+	FIELD(placed, U16, row),
+	FIELD(placed, U16, col),
+	FIELD(placed, U16, rows),
+	FIELD(placed, U16, cols),
 };
 
 static const struct field left_fields[] = {
@@ -187,6 +200,13 @@ static const struct field capture_fields[] = {
 	FIELD(capture, U32, history),
 	FIELD(capture, STR, workspace),
 	FIELD(capture, STR, shell),
+};
+
+static const struct field sizing_fields[] = {
+	FIELD(sizing, U64, uid),
+	FIELD(sizing, STR, workspace),
+	FIELD(sizing, STR, shell),
+	FIELD(sizing, STR, size),
 };
 
 static const struct field row_fields[] = {
@@ -421,11 +441,14 @@ MESSAGE(shell)
 MESSAGE(use)
 MESSAGE(link)
 MESSAGE(attach)
+MESSAGE(manner)
 MESSAGE(attached)
+MESSAGE(placed)
 MESSAGE(left)
 MESSAGE(wait)
 MESSAGE(waited)
 MESSAGE(capture)
+MESSAGE(sizing)
 MESSAGE(row)
 MESSAGE(done)
 
@@ -436,11 +459,14 @@ MESSAGE_GET(shell)
 MESSAGE_GET(use)
 MESSAGE_GET(link)
 MESSAGE_GET(attach)
+MESSAGE_GET(manner)
 MESSAGE_GET(attached)
+MESSAGE_GET(placed)
 MESSAGE_GET(left)
 MESSAGE_GET(wait)
 MESSAGE_GET(waited)
 MESSAGE_GET(capture)
+MESSAGE_GET(sizing)
 MESSAGE_GET(row)
 MESSAGE_GET(done)
 

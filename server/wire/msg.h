@@ -163,6 +163,19 @@ struct msg_attached {		/* F_ATTACHED */
 	char	*workspace, *shell;
 };
 
+/* How the ATTACH behind it is meant, beside what ATTACH itself says. */
+#define HISTORY_SCREEN	UINT32_MAX	/* as many lines as the screen has */
+struct msg_manner {		/* F_MANNER */
+	uint32_t history;	/* lines above the screen: HISTORY_* or a count */
+	char	*size;		/* a policy that the shell gets, or "" */
+	char	*inside;	/* WORKSPACE:SHELL the client runs in, or "" */
+};
+
+struct msg_placed {		/* F_PLACED: where the shell is on the terminal */
+	uint16_t row, col;	/* of the shell, in the terminal's corner */
+	uint16_t rows, cols;	/* the shell's */
+};
+
 enum left_why { LEFT_DETACHED = 1, LEFT_EVICTED, LEFT_ENDED, LEFT_LOST,
 	LEFT_REFUSED, LEFT_STOPPED };
 struct msg_left {		/* F_LEFT */
@@ -206,6 +219,12 @@ struct msg_capture {		/* F_CAPTURE */
 	char	*workspace, *shell;
 };
 
+struct msg_sizing {		/* F_SIZING */
+	uint64_t uid;		/* 0: by name */
+	char	*workspace, *shell;
+	char	*size;		/* the new policy; "": only tell */
+};
+
 struct msg_row {		/* F_ROW, an answer to F_LIST or F_STATUS */
 	uint8_t	 kind;		/* 'w' workspace, 's' shell, 'k' key-value */
 	char	**fields;	/* NAME=VALUE; names only ever added to */
@@ -228,8 +247,8 @@ struct msg_done {		/* F_DONE */
 	int msg_##x##_get(struct msg_##x *, const uint8_t *, size_t); \
 	void msg_##x##_free(struct msg_##x *)
 MSG(hello); MSG(open); MSG(started); MSG(exit); MSG(shell); MSG(use); MSG(link);
-MSG(attach); MSG(attached); MSG(left); MSG(wait); MSG(waited); MSG(capture);
-MSG(row); MSG(done);
+MSG(attach); MSG(manner); MSG(attached); MSG(placed); MSG(left); MSG(wait);
+MSG(waited); MSG(capture); MSG(sizing); MSG(row); MSG(done);
 #undef MSG
 
 /* The value of a row's field; NULL if it has none of that name. */

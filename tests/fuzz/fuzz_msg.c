@@ -28,7 +28,7 @@ try_##x(const uint8_t *p, size_t len)					\
 }
 TRY(hello) TRY(open) TRY(started) TRY(exit) TRY(shell) TRY(use) TRY(link)
 TRY(attach) TRY(attached) TRY(left) TRY(wait) TRY(waited) TRY(capture)
-TRY(row) TRY(done)
+TRY(row) TRY(done) TRY(manner) TRY(placed) TRY(sizing)
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
@@ -36,7 +36,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	static void (*const tries[])(const uint8_t *, size_t) = {
 		try_hello, try_open, try_started, try_exit, try_shell,
 		try_use, try_link, try_attach, try_attached, try_left,
-		try_wait, try_waited, try_capture, try_row, try_done
+		try_wait, try_waited, try_capture, try_row, try_done,
+		try_manner, try_placed, try_sizing
 	};
 
 	if (len != 0)

@@ -81,6 +81,8 @@ ROUND(attach, .flags = ATTACH_CREATE, .op = "op", .agent = "agent", .uid = 1,
     .lines = UINT64_MAX, .modes = 3, .rows = 4, .cols = 5,
     .workspace = S("local"), .shell = S("main"), .caps = blob,
     .caps_len = sizeof blob, .env = strings, .argv = strings)
+ROUND(manner, .history = 7, .size = S("80x24"), .inside = S("local:main"))
+ROUND(placed, .row = 1, .col = 2, .rows = 3, .cols = 4)
 ROUND(attached, .uid = 1, .agent = "agent", .workspace = S("w"),
     .shell = S("s"))
 ROUND(left, .why = LEFT_ENDED, .how = END_EXIT, .code = 3, .text = S("gone"))
@@ -89,6 +91,8 @@ ROUND(wait, .kind = WAIT_TEXT, .armed = 1, .op = "op", .idle_ms = 1,
 ROUND(waited, .result = WAITED_MET, .how = 1, .code = 2, .text = S("line"))
 ROUND(capture, .flags = CAPTURE_ESCAPES, .history = UINT32_MAX,
     .workspace = S("w"), .shell = S("s"))
+ROUND(sizing, .uid = 1, .workspace = S("w"), .shell = S("s"),
+    .size = S("largest"))
 ROUND(row, .kind = 's', .fields = strings)
 ROUND(done, .code = R_LIMIT, .status = 255, .text = S("too many"))
 
@@ -102,11 +106,14 @@ START_TEST(every_message_makes_the_round_and_is_refused_cut_or_longer)
 	round_use();
 	round_link();
 	round_attach();
+	round_manner();
 	round_attached();
+	round_placed();
 	round_left();
 	round_wait();
 	round_waited();
 	round_capture();
+	round_sizing();
 	round_row();
 	round_done();
 }
