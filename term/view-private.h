@@ -34,6 +34,8 @@ struct view {
 	uint64_t	 lines;		/* of history given to the terminal */
 	uint32_t	 epoch;
 	bool		 epoch_known;
+	int		 history;	/* lines above a fresh screen; -1: a
+					 * screenful */
 	bool		 fresh;		/* the main screen is still what the
 					 * user had before */
 

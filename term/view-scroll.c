@@ -264,10 +264,44 @@ view_scroll(struct view *v, const struct screen *s)
 		scroll_inexact(v, s, count, keep);
 }
 
+/* Nearly what a row costs: colours in full are the most of it. */
+static size_t
+row_bytes(const struct row *r)
+{
+	size_t n = 2;
+	uint16_t pen = 0;
+	int x;
+
+	for (x = 0; r != NULL && x < r->used; x++) {
+		n += r->cells[x].ch < 0x80 ? 1 : 4;
+		if (r->cells[x].pen != pen)
+			n += 40;
+		pen = r->cells[x].pen;
+	}
+	return n;
+}
+
+/* Of so many lines of history the newest that fit into a frame: a terminal
+ * that is given all of a long history should miss its beginning, not its
+ * end. */
+static int
+lines_that_fit(const struct screen *s, int lines)
+{
+	size_t bytes = 0;
+	int y;
+
+	for (y = -1; y >= -lines; y--) {
+		bytes += row_bytes(screen_row(s, y));
+		if (bytes > VIEW_LINES_BYTES)
+			return -y - 1;
+	}
+	return lines;
+}
+
 void
 view_scroll_fresh(struct view *v, const struct screen *s)
 {
-	int i, x, keep = screen_history(s);
+	int i, x, want, keep = screen_history(s);
 	struct outer *o = &v->outer;
 
 	outer_reset_pen(o);
@@ -290,16 +324,21 @@ view_scroll_fresh(struct view *v, const struct screen *s)
 	v->fresh = false;
 	v->lines = screen_lines(s);
 	v->epoch = screen_epoch(s);
-	if (keep > v->rows)
-		keep = v->rows;
+	want = v->history < 0 ? v->rows : v->history;
+	if (keep > want)
+		keep = want;
 	if (keep == 0)
 		return;
+	want = keep;
+	keep = lines_that_fit(s, keep);
 	if (view_exact(v)) {
 		struct place at = { 0, false, false };
 
+		if (keep < want)
+			marker_put(v, &at, (uint64_t)(want - keep));
 		text_put(v, &at, s, -keep);
 	} else
-		scroll_inexact(v, s, (uint64_t)keep, keep);
+		scroll_inexact(v, s, (uint64_t)want, keep);
 }
 
 /* --- moving what can be moved ------------------------------------------- */

@@ -4,6 +4,7 @@
  * screens, lines for its history, the picture with what lies over it, the
  * cursor, modes and title, and what is only passed along.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,7 @@ view_new(const struct caps *caps, int rows, int cols)
 	struct view *v = xcalloc(1, sizeof *v);
 
 	v->caps = caps;
+	v->history = -1;
 	picture_init(&v->picture, caps);
 	outer_init(&v->outer, caps, rows, cols);
 	buf_init(&v->out, VIEW_FRAME_MAX);
@@ -146,6 +148,12 @@ view_unknown(struct view *v, uint32_t modes, uint64_t lines)
 	free(v->title);
 	v->title = (modes & VIEW_TITLED) != 0 ? NULL : xstrdup("");
 	pages_unknown(v);
+}
+
+void
+view_history(struct view *v, uint32_t lines)
+{
+	v->history = lines < INT_MAX ? (int)lines : INT_MAX;
 }
 
 void

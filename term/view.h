@@ -35,6 +35,8 @@ void	 view_resize(struct view *, int rows, int cols);
  * lines: history lines the terminal has already, or UINT64_MAX if none: then
  * at most one screenful of history is put above the screen. */
 void	 view_unknown(struct view *, uint32_t modes, uint64_t lines);
+/* How many lines of history that is instead. */
+void	 view_history(struct view *, uint32_t lines);
 /* A one-line message over the last row; NULL takes it away. */
 void	 view_notice(struct view *, const char *);
 /* A block of lines in the middle (prefix ? help); NULL takes it away. */

@@ -571,6 +571,77 @@ START_TEST(attaching_keeps_what_the_user_had)
 }
 END_TEST
 
+/* Asked for less, for more, for all; equal sizes and others. */
+START_TEST(attaching_puts_as_much_history_as_asked_for_above)
+{
+	static const struct {
+		uint32_t	 ask;
+		int		 cols;
+		size_t		 lines;
+	} cases[] = {
+		{ 0, 20, 0 }, { 3, 20, 3 }, { 50, 20, 50 }, { 95, 20, 95 },
+		{ 5000, 20, 95 }, { UINT32_MAX - 1, 20, 95 }, { 50, 30, 50 },
+		{ 0, 30, 0 }, { 50, 12, 50 }
+	};
+	struct world w;
+	char line[64];
+	size_t i;
+	int k;
+
+	for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		world_init(&w, "xterm-256color", 6, cases[i].cols, 6, 20);
+		outside_write(w.t, "mine\r\n", 6);
+		view_history(w.v, cases[i].ask);
+		for (k = 0; k < 100; k++) {
+			snprintf(line, sizeof line, "line %d\r\n", k);
+			world_say(&w, line);
+		}
+		step(&w);
+		ck_assert_str_eq(w.t->lines[0], "mine");
+		ck_assert_uint_eq(w.t->nlines, 1 + cases[i].lines);
+		compare_history(&w, (int)cases[i].lines);
+		/* The next lines follow, each once. */
+		world_say(&w, "more\r\nmore\r\n");
+		step(&w);
+		ck_assert_uint_eq(w.t->nlines, 1 + cases[i].lines + 2);
+		compare_history(&w, (int)cases[i].lines + 2);
+		world_clear(&w);
+	}
+}
+END_TEST
+
+START_TEST(a_history_too_long_for_a_frame_misses_its_beginning)
+{
+	struct world w;
+	char line[4200];
+	size_t i, n = 0;
+	int k, j;
+
+	world_init(&w, "xterm-256color", 6, 100, 6, 100);
+	view_history(w.v, UINT32_MAX - 1);
+	for (k = 0; k < 1500; k++) {
+		for (j = 0, n = 0; j < 90; j++)
+			n += (size_t)snprintf(line + n, sizeof line - n,
+			    "\033[38;2;%d;%d;200;48;2;111;%d;%dm%c",
+			    100 + (j + k) % 100, 100 + j, 100 + k % 100,
+			    200 - j, 'a' + j % 26);
+		snprintf(line + n, sizeof line - n, "\033[m%d\r\n", k);
+		world_say(&w, line);
+	}
+	step(&w);
+	ck_assert_uint_gt(w.t->nlines, 500);
+	ck_assert_uint_lt(w.t->nlines, 1495);
+	ck_assert_msg(strstr(w.t->lines[0], "lines left out]") != NULL, "%s",
+	    w.t->lines[0]);
+	for (i = 1; i < w.t->nlines; i++)
+		ck_assert_ptr_null(strstr(w.t->lines[i], "left out"));
+	ck_assert_uint_eq(strtoul(w.t->lines[0] + 1, NULL, 10) +
+	    w.t->nlines - 1, 1495);
+	compare_history(&w, (int)w.t->nlines - 1);
+	world_clear(&w);
+}
+END_TEST
+
 START_TEST(a_new_server_goes_on_where_the_terminal_stands)
 {
 	struct world w;
@@ -1076,6 +1147,10 @@ main(void)
 	tcase_add_test(tc,
 	    a_flood_in_one_frame_is_marked_where_lines_are_left_out);
 	tcase_add_test(tc, attaching_keeps_what_the_user_had);
+	tcase_add_test(tc,
+	    attaching_puts_as_much_history_as_asked_for_above);
+	tcase_add_test(tc,
+	    a_history_too_long_for_a_frame_misses_its_beginning);
 	tcase_add_test(tc, a_new_server_goes_on_where_the_terminal_stands);
 	tcase_add_test(tc, the_alternate_screen_leaves_no_trace);
 	tcase_add_test(tc,
