@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Attaching: which shell a client's terminal shows, from when to when, and
- * whose size the shell has. A shell that is known is shown at once, from its
+ * Attaching: which shell a client's terminal shows, from when to when. A shell that is known is shown at once, from its
  * mirror, also while the link is down; one that is not waits for the link, is
  * made if that was asked, or is refused in words.
  */
@@ -16,12 +15,12 @@
 #include "base/mem.h"
 
 #define NAMES_TRIED	5
-/* STARTED names a shell; its SHELL comes with it or was overtaken. */
-#define MADE_WAIT_MS	5000
 /* After a server's death its clients come back within this time. */
 #define AGAIN_SIZE_MS	1000
 
 static void	 attach_try(struct attachment *);
+static void	 attach_refuse(struct attachment *, enum left_why,
+		    const char *, ...) __attribute__((format(printf, 3, 4)));
 
 /* Keys and attaches in the order they came, of all clients. */
 static uint64_t	 attach_count = 1;
@@ -40,7 +39,7 @@ attach_unshow(struct attachment *a)
 	sh->natts--;
 	if (sh->mirror != NULL)
 		mirror_looked_at(sh->mirror);
-	sshell_size(sh);
+	size_changed(sh, false);
 }
 
 static void
@@ -134,7 +133,15 @@ static void
 attach_show(struct attachment *a, struct sshell *sh)
 {
 	struct screen *screen = sh->mirror->screen;
+	char *why = NULL;
 
+	/* One that comes back has shown it before. */
+	if (!(a->want.flags & ATTACH_AGAIN) &&
+	    (why = nested_refusal(a, sh)) != NULL) {
+		attach_refuse(a, LEFT_REFUSED, "%s", why);
+		free(why);
+		return;
+	}
 	if (a->sh != sh) {
 		attach_unshow(a);
 		a->sh = sh;
@@ -154,7 +161,10 @@ attach_show(struct attachment *a, struct sshell *sh)
 		a->order = ++attach_count;
 	attach_settled(a);
 	mirror_looked_at(sh->mirror);
-	sshell_size(sh);
+	if (a->own_given)
+		size_set(sh, &a->own);
+	a->own_given = false;
+	size_changed(sh, a->again_ms == 0);
 	attach_tell(a);
 	a->dirty = a->echo = true;
 	a->sync_ms = 0;
@@ -168,7 +178,7 @@ attach_show(struct attachment *a, struct sshell *sh)
 /* --- what it waits for ---------------------------------------------------- */
 
 /* It cannot be: the one shown before stays, else that was all. */
-static void __attribute__((format(printf, 3, 4)))
+static void
 attach_refuse(struct attachment *a, enum left_why why, const char *fmt, ...)
 {
 	va_list ap;
@@ -302,6 +312,7 @@ attach_create(struct attachment *a)
 	m.probe = a->ws->probe;
 	m.rows = (uint16_t)a->rows;
 	m.cols = (uint16_t)a->cols;
+	size_at_birth(a->ws, &a->own, &m.rows, &m.cols);
 	m.shell = fresh ? attach_fresh_name(a->ws, a->tries) :
 	    xstrdup(w->shell);
 	m.cwd = xstrdup("");
@@ -473,12 +484,39 @@ attach_terminal(struct attachment *a, const struct msg_attach *m)
 	return true;
 }
 
+/* What a MANNER before the ATTACH said. */
+static void
+attach_manner(struct attachment *a, const struct msg_manner *m)
+{
+	if (m->history != HISTORY_SCREEN)
+		view_history(a->view, m->history);
+	/* Who may only look has no say. */
+	a->own_given = !a->client->read_only &&
+	    size_parse(m->size, &a->own) == 0;
+	if (!a->own_given)
+		memset(&a->own, 0, sizeof a->own);
+}
+
+static void
+on_manner(struct sclient *c, const uint8_t *data, size_t len)
+{
+	msg_manner_free(&c->manner);
+	if (msg_manner_get(&c->manner, data, len) == -1) {
+		sclient_fail(c, R_ERROR, "a MANNER is damaged");
+		return;
+	}
+	free(c->inside);
+	c->inside = *c->manner.inside != '\0' ?
+	    xstrdup(c->manner.inside) : NULL;
+}
+
 static void
 on_attach(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
 {
 	struct attachment *a = c->att;
 	struct workspace *w;
 	struct msg_attach m;
+	struct msg_manner manner;
 	char *cause = NULL;
 
 	if (msg_attach_get(&m, data, len) == -1) {
@@ -487,6 +525,8 @@ on_attach(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
 	}
 	if (m.flags & ATTACH_READ_ONLY)
 		c->read_only = true;
+	manner = c->manner;
+	memset(&c->manner, 0, sizeof c->manner);
 	if ((w = workspace_for(c, channel, m.workspace,
 	    &cause)) == NULL) {
 		refuse_new(c, channel, cause != NULL ? cause : "unknown");
@@ -501,6 +541,7 @@ on_attach(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
 		a = xcalloc(1, sizeof *a);
 		a->server = c->server;
 		a->client = c;
+		a->since_ms = clock_ms();
 		paint_init(a);
 		TAILQ_INSERT_TAIL(&c->server->atts, a, entry);
 		c->att = a;
@@ -511,6 +552,8 @@ on_attach(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
 		refuse_new(c, channel, "the terminal's description is damaged");
 		goto out;
 	}
+	if (manner.size != NULL)
+		attach_manner(a, &manner);
 	if (!a->painted) {
 		a->inherited = (m.flags & ATTACH_AGAIN) != 0;
 		a->modes = m.modes;
@@ -525,9 +568,11 @@ on_attach(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
 	a->pending = true;
 	a->pending_ms = clock_ms();
 	server_tick_on(a->server);
+	msg_manner_free(&manner);
 	attach_try(a);
 	return;		/* m is the attachment's */
 out:
+	msg_manner_free(&manner);
 	free(cause);
 	msg_attach_free(&m);
 }
@@ -550,7 +595,7 @@ on_resize(struct attachment *a, const uint8_t *data, size_t len)
 	view_resize(a->view, a->rows, a->cols);
 	a->dirty = true;
 	if (a->sh != NULL)
-		sshell_size(a->sh);
+		size_changed(a->sh, !a->passive && !a->read_only);
 	server_later(a->server);
 }
 
@@ -564,6 +609,10 @@ attach_frame(struct sclient *c, uint8_t type, uint32_t channel,
 
 	if (type == F_ATTACH) {
 		on_attach(c, channel, data, len);
+		return;
+	}
+	if (type == F_MANNER) {
+		on_manner(c, data, len);
 		return;
 	}
 	/* They may cross our LEFT. */
@@ -659,7 +708,7 @@ attach_tick(struct server *s)
 		    clock_ms() - a->again_ms > AGAIN_SIZE_MS) {
 			a->again_ms = 0;
 			if (a->sh != NULL)
-				sshell_size(a->sh);
+				size_changed(a->sh, false);
 		}
 	attach_all_try(s, NULL);
 }
@@ -696,25 +745,21 @@ void
 attach_typed(struct sclient *c)
 {
 	struct attachment *a = c->att;
-	uint16_t rows, cols;
-	bool first;
 
 	if (a == NULL || a->sh == NULL)
 		return;
 	a->echo = true;
-	first = a->order != attach_count;
-	if (first) {
+	a->typed_ms = clock_ms();
+	if (a->order != attach_count) {
 		a->order = ++attach_count;
 		colours_current(a);
 	}
-	/* Another server may have had the last word. */
-	if (attach_size(a->sh, &rows, &cols) &&
-	    (rows != a->sh->rows || cols != a->sh->cols)) {
-		a->sh->wish_rows = a->sh->wish_cols = 0;
-		first = true;
-	}
-	if (first)
-		sshell_size(a->sh);
+	if (a->passive)
+		return;
+	/* Another server may have had the last word. Now, not at the end of
+	 * the pass: the key comes behind it. */
+	size_changed(a->sh, true);
+	size_settle(a->sh, true);
 }
 
 void
@@ -799,24 +844,6 @@ attach_stop(struct server *s, bool restart)
 		buf_free(&b);
 		sclient_finish(c);
 	}
-}
-
-bool
-attach_size(const struct sshell *sh, uint16_t *rows, uint16_t *cols)
-{
-	const struct attachment *a, *best = NULL;
-
-	TAILQ_FOREACH(a, &sh->atts, sh_entry)
-		if (!a->passive && !a->read_only && a->again_ms == 0 &&
-		    (best == NULL ||
-		    a->order > best->order || (a->order == best->order &&
-		    a->rows == sh->rows && a->cols == sh->cols)))
-			best = a;
-	if (best == NULL)
-		return false;
-	*rows = (uint16_t)best->rows;
-	*cols = (uint16_t)best->cols;
-	return true;
 }
 
 unsigned int

@@ -2,7 +2,8 @@
 /*
  * One attachment: a client's terminal and the shell it shows. attach.c decides
  * which shell and for how long, paint.c what is sent when, colours.c what its
- * terminal told of its colours. Only these include this.
+ * terminal told of its colours, size.c whose size counts, nested.c what must
+ * not show what. Besides them only list.c includes this.
  */
 #ifndef DLMUX_SERVER_ATTACH_H
 #define DLMUX_SERVER_ATTACH_H
@@ -37,6 +38,10 @@ struct attachment {
 	struct view		*view;
 	int			 rows, cols;
 	bool			 read_only, passive;
+	struct size		 own;		/* the policy the shell gets, */
+	bool			 own_given;	/* ... once it is shown */
+	uint64_t		 since_ms, typed_ms;	/* clock_ms() */
+	unsigned int		 nested_round;	/* of the last search */
 	uint64_t		 order;		/* of the last key or attach */
 	uint64_t		 again_ms;	/* it came back, its size waits */
 
@@ -48,6 +53,7 @@ struct attachment {
 	bool			 painted;	/* a picture was ever sent */
 	bool			 inherited;	/* ... by another server */
 	bool			 aside;		/* the user is asked something */
+	struct msg_placed	 placed;	/* as last told */
 	uint64_t		 frame_ms, sync_ms;
 	struct event		*frame_ev;
 	char			 notice[256];	/* as set in the view */
@@ -55,6 +61,9 @@ struct attachment {
 	char			*flash;		/* a passing one */
 	uint64_t		 flash_ms;	/* until then */
 };
+
+/* nested.c. Why that shell must not be shown there, malloc'd; NULL: it may. */
+char	*nested_refusal(struct attachment *, const struct sshell *);
 
 /* paint.c */
 void	 paint_init(struct attachment *);

@@ -117,6 +117,7 @@ struct workspace {
 	struct trace		*trace;		/* of the last connect */
 	uint8_t			 probe;
 	char			**send_env;
+	struct size		 size;		/* of shells without their own */
 	uint8_t			 agent[MSG_ID];	/* the newest instance seen */
 	bool			 agent_known;
 	char			*agent_version;
@@ -203,6 +204,11 @@ struct sshell {
 	uint64_t		 start, end;	/* the ring's, as last told */
 	uint16_t		 rows, cols;
 	uint16_t		 wish_rows, wish_cols;	/* told on this link */
+	struct size		 size;		/* its own policy, if any */
+	bool			 size_due;	/* to be worked out anew */
+	bool			 size_insist;	/* ... and told again */
+	uint64_t		 size_ms;	/* clock_ms() of the last told */
+	struct event		*size_ev;	/* pending: too soon after it */
 	bool			 over;	/* ended, and all its output is here */
 	struct event		*seen_ev; /* its end was seen: goes soon */
 	char			*lost_why;
@@ -236,12 +242,27 @@ void	 sshell_dismiss(struct sshell *);
 void	 sshell_seen(struct sshell *);
 /* A new one of this name is wanted: one that was seen makes room. */
 void	 sshell_make_room(struct workspace *, const char *name);
-/* The size that its clients want, by policy, to the agent. */
-void	 sshell_size(struct sshell *);
 /* Is there a picture that is true as far as can be known? */
 bool	 sshell_visible(const struct sshell *);
 /* "its status was 3", "it was ended by signal KILL": for people; malloc'd. */
 char	*sshell_how(const struct sshell *);
+
+/* --- size.c -------------------------------------------------------------- */
+
+/* What counts for the shell: its own policy, else its workspace's. */
+const struct size *size_policy(const struct sshell *);
+/* By that, what its clients want. False: nobody has a say. */
+bool	 size_wanted(const struct sshell *, uint16_t *rows, uint16_t *cols);
+/* Of a shell that is to be made: rows and cols stay unless a size is fixed. */
+void	 size_at_birth(const struct workspace *, const struct size *own,
+	    uint16_t *rows, uint16_t *cols);
+/* A client came, went or has another size: looked at at the end of the pass.
+ * insist: a user did it, and another server's word does not stand. */
+void	 size_changed(struct sshell *, bool insist);
+/* now: a key comes behind it, it must not wait for its turn. */
+void	 size_settle(struct sshell *, bool now);
+/* A new policy of its own (SIZE_DEFAULT: none any more), kept for ever. */
+void	 size_set(struct sshell *, const struct size *);
 
 /* --- mirror.c ----------------------------------------------------------- */
 
@@ -349,6 +370,8 @@ struct sclient {
 	pid_t			 pid;
 	uint8_t			 role;		/* 0: no HELLO yet */
 	bool			 read_only;
+	char			*inside;	/* the shell it runs in */
+	struct msg_manner	 manner;	/* of its next ATTACH */
 	bool			 asked;		/* askpass: passed on */
 	bool			 progress;	/* understands F_PROGRESS */
 	struct workspace	*held;	/* not read: this link is full */
@@ -424,6 +447,9 @@ void	 relay_free(struct relay *);		/* forgets it, says nothing */
 void	 relay_cancel(struct relay *);		/* CANCEL, then forgets it */
 void	 relay_link_down(struct workspace *);
 
+/* STARTED names a shell; its SHELL comes with it or was overtaken. */
+#define MADE_WAIT_MS	5000
+
 /* --- attach.c ----------------------------------------------------------- */
 
 void	 attach_frame(struct sclient *, uint8_t type, uint32_t channel,
@@ -449,16 +475,14 @@ void	 attach_stop(struct server *, bool restart);
 /* STARTED or REFUSED for relay_create(). */
 void	 attach_created(struct attachment *, uint8_t type, const uint8_t *,
 	    size_t);
-/* The size policy: of whom of those who show the shell. False: nobody's. */
-bool	 attach_size(const struct sshell *, uint16_t *rows, uint16_t *cols);
-/* The same for its workspace: is anybody attached or on the way? */
+/* Of its workspace: how many are attached or on the way. */
 unsigned int attach_users(const struct workspace *);
 void	 attach_workspace_gone(struct workspace *, const char *why);
 
 /* --- request.c, wait.c, capture.c, list.c ------------------------------- */
 
 enum request_kind { REQUEST_WAIT, REQUEST_CAPTURE, REQUEST_KEYS,
-	REQUEST_RELEASE, REQUEST_END, REQUEST_TRACE };
+	REQUEST_RELEASE, REQUEST_END, REQUEST_TRACE, REQUEST_SIZE };
 
 struct request {
 	TAILQ_ENTRY(request)	 entry;
@@ -475,6 +499,8 @@ struct request {
 	uint32_t		 history;
 	char			**keys;
 	bool			 patient;	/* REQUEST_TRACE */
+	struct size		 size;		/* REQUEST_SIZE ... */
+	bool			 size_given;	/* ... else only asked */
 	/* REQUEST_END */
 	bool			 all, sent;
 	struct ending		*endings;	/* array */
@@ -523,6 +549,7 @@ void	 field(struct fields *, const char *, ...)
 void	 row_send(struct sclient *, uint32_t channel, char kind,
 	    struct fields *);
 void	 list_all(struct sclient *, uint32_t channel);
+void	 list_shell(struct sclient *, uint32_t channel, const struct sshell *);
 void	 list_status(struct sclient *, uint32_t channel);
 
 /* --- traced.c ------------------------------------------------------------ */

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "inside.h"
 
 void
 field(struct fields *f, const char *fmt, ...)
@@ -112,12 +112,33 @@ ago(uint64_t wall_ms)
 	return wall_ms != 0 && now > wall_ms ? now - wall_ms : 0;
 }
 
+/* One that shows a shell. */
 static void
+list_client(struct sclient *c, uint32_t channel, const struct attachment *a)
+{
+	struct fields f = { { NULL }, 0 };
+	uint64_t now = clock_ms();
+
+	field(&f, "workspace=%s", a->ws->name);
+	field(&f, "shell=%s", a->sh->name);
+	field(&f, "pid=%ld", (long)a->client->pid);
+	field(&f, "rows=%d", a->rows);
+	field(&f, "cols=%d", a->cols);
+	field(&f, "passive=%d", a->passive);
+	field(&f, "read_only=%d", a->read_only);
+	field(&f, "age_ms=%" PRIu64, now - a->since_ms);
+	field(&f, "idle_ms=%" PRIu64, now - (a->typed_ms != 0 ? a->typed_ms :
+	    a->since_ms));
+	row_send(c, channel, 'a', &f);
+}
+
+void
 list_shell(struct sclient *c, uint32_t channel, const struct sshell *sh)
 {
 	struct fields f = { { NULL }, 0 };
 	const char *title = sh->title;
 	char *why;
+	char size[SIZE_TEXT];
 
 	if (sh->mirror != NULL && sh->mirror->begun)
 		title = screen_title(sh->mirror->screen);
@@ -129,6 +150,8 @@ list_shell(struct sclient *c, uint32_t channel, const struct sshell *sh)
 	field(&f, "title=%s", title);
 	field(&f, "rows=%u", sh->rows);
 	field(&f, "cols=%u", sh->cols);
+	size_text(size_policy(sh), size);
+	field(&f, "size=%s", size);
 	field(&f, "clients=%u", sh->natts);
 	field(&f, "idle_ms=%" PRIu64, ago(sh->output_ms));
 	field(&f, "age_ms=%" PRIu64, ago(sh->created_ms));
@@ -154,11 +177,15 @@ list_all(struct sclient *c, uint32_t channel)
 	struct server *s = c->server;
 	const struct workspace *w;
 	const struct sshell *sh;
+	const struct attachment *a;
 
 	TAILQ_FOREACH(w, &s->workspaces, entry) {
 		list_workspace(c, channel, w);
-		TAILQ_FOREACH(sh, &w->shells, entry)
+		TAILQ_FOREACH(sh, &w->shells, entry) {
 			list_shell(c, channel, sh);
+			TAILQ_FOREACH(a, &sh->atts, sh_entry)
+				list_client(c, channel, a);
+		}
 	}
 	sclient_done(c, channel, R_NONE, 0, "%s", "");
 }

@@ -78,6 +78,29 @@ paint_send(struct attachment *a, struct buf *b, const struct view_frame *f)
 	sclient_send_buf(a->client, CONN_KEYS, F_PICTURE, a->channel, b);
 }
 
+/* Where on its terminal the client has to look for the shell: its mouse is
+ * told by the terminal's own rows and columns. */
+static void
+paint_place(struct attachment *a, const struct screen *screen)
+{
+	struct msg_placed m;
+	struct buf b;
+	int row, col;
+
+	view_offset(a->view, &row, &col);
+	m.row = (uint16_t)row;
+	m.col = (uint16_t)col;
+	m.rows = (uint16_t)screen_rows(screen);
+	m.cols = (uint16_t)screen_cols(screen);
+	if (memcmp(&m, &a->placed, sizeof m) == 0)
+		return;
+	a->placed = m;
+	buf_init(&b, 64);
+	msg_placed_put(&b, &m);
+	sclient_send_buf(a->client, CONN_KEYS, F_PLACED, a->channel, &b);
+	buf_free(&b);
+}
+
 static void
 paint_render(struct attachment *a, bool leave)
 {
@@ -97,6 +120,7 @@ paint_render(struct attachment *a, bool leave)
 		    screen_offset(screen));
 		view_render(a->view, screen, &b, &f);
 		blame_off();
+		paint_place(a, screen);
 		a->serial = screen_serial(screen);
 	}
 	if (leave) {

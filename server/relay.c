@@ -130,6 +130,28 @@ relay_lost(struct workspace *w, const struct msg_open *m)
 	return sh != NULL && sh->state == SHELL_LOST ? sh : NULL;
 }
 
+/* As it came. But a shell whose client has no terminal, and so names no size,
+ * gets the one that the workspace's shells have. */
+static void
+relay_open_on(struct relay *r, struct msg_open *m, const uint8_t *data,
+    size_t len)
+{
+	static const struct size none = { SIZE_DEFAULT, 0, 0 };
+	struct buf b;
+
+	if (m->kind == OP_NEW && m->rows == 0 && m->cols == 0)
+		size_at_birth(r->ws, &none, &m->rows, &m->cols);
+	if (m->kind != OP_NEW || m->rows == 0) {
+		link_send(r->ws->link, CONN_CONTROL, F_OPEN, r->channel, data,
+		    len);
+		return;
+	}
+	buf_init(&b, OPEN_MAX_BYTES + 8 * OPEN_MAX_STRINGS);
+	msg_open_put(&b, m);
+	link_send_buf(r->ws->link, CONN_CONTROL, F_OPEN, r->channel, &b);
+	buf_free(&b);
+}
+
 void
 relay_open(struct chan *ch, const uint8_t *data, size_t len)
 {
@@ -166,8 +188,7 @@ relay_open(struct chan *ch, const uint8_t *data, size_t len)
 		HOOK("server-open");
 		if (m.kind == OP_NEW)
 			sshell_make_room(w, m.shell);
-		link_send(w->link, CONN_CONTROL, F_OPEN, ch->relay->channel,
-		    data, len);
+		relay_open_on(ch->relay, &m, data, len);
 	}
 	msg_open_free(&m);
 }

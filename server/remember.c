@@ -30,6 +30,7 @@ shell_remember(struct state_shell *to, const struct sshell *sh)
 	to->code = sh->code;
 	to->rows = sh->rows;
 	to->cols = sh->cols;
+	to->size = sh->size;
 	to->name = word(sh->name);
 	to->command = word(sh->command);
 	to->title = word(sh->mirror != NULL && sh->mirror->begun ?
@@ -132,6 +133,7 @@ workspace_recall(struct server *s, const struct state_workspace *from)
 		sh->output_ms = o->output_ms;
 		sh->rows = o->rows;
 		sh->cols = o->cols;
+		sh->size = o->size;
 		sh->how = o->how;
 		sh->code = o->code;
 		if (o->ended == STATE_LOST)

@@ -234,6 +234,63 @@ ending_late(struct request *r)
 	ending_answer(r);
 }
 
+/* --- the size of a shell --------------------------------------------------- */
+
+static bool
+sizing_answer(struct request *r, const struct sshell *sh)
+{
+	list_shell(r->client, r->channel, sh);
+	sclient_done(r->client, r->channel, R_NONE, 0, "%s", "");
+	return true;
+}
+
+static bool
+sizing_try(struct request *r)
+{
+	struct workspace *w = r->ws;
+	struct sshell *sh;
+
+	sh = r->uid != 0 ? sshell_by_uid(w, r->uid) :
+	    sshell_by_name(w, r->shell);
+	if (sh == NULL || sh->state == SHELL_LOST) {
+		/* One that was just made is told of any moment. */
+		if (w->up ? !w->ready || r->uid != 0 :
+		    !workspace_unreachable(w))
+			return false;
+		if (w->up)
+			sclient_done(r->client, r->channel, R_NO_SHELL, 125,
+			    "%s:%s: no such shell", w->name, r->shell);
+		else
+			sclient_done(r->client, r->channel, R_UNREACHABLE, 125,
+			    "%s: %s", w->name, *workspace_text(w) != '\0' ?
+			    workspace_text(w) : "not connected");
+		return true;
+	}
+	if (r->size_given)
+		size_set(sh, &r->size);
+	else if (sh->id == 0 && !workspace_unreachable(w))
+		return false;	/* the agent knows better in a moment */
+	return sizing_answer(r, sh);
+}
+
+/* Of a link that takes longer, what was known last; true: answered. */
+static bool
+sizing_late(struct request *r)
+{
+	struct sshell *sh = r->uid != 0 ? sshell_by_uid(r->ws, r->uid) :
+	    sshell_by_name(r->ws, r->shell);
+
+	if (sh != NULL && sh->state != SHELL_LOST)
+		return sizing_answer(r, sh);
+	if (!r->sent) {		/* not known: as long as a connect takes */
+		r->sent = true;
+		return false;
+	}
+	sclient_done(r->client, r->channel, R_NO_SHELL, 125,
+	    "%s:%s: no such shell", r->ws->name, r->shell);
+	return true;
+}
+
 /* --- all of them ---------------------------------------------------------- */
 
 static bool
@@ -252,6 +309,8 @@ request_try(struct request *r)
 		return ending_try(r);
 	case REQUEST_TRACE:
 		return traced_try(r);
+	case REQUEST_SIZE:
+		return sizing_try(r);
 	}
 	return true;
 }
@@ -267,6 +326,14 @@ request_retry(struct workspace *w)
 }
 
 static void
+request_again_in(struct request *r, uint32_t ms)
+{
+	struct timeval tv = { ms / 1000, (ms % 1000) * 1000 };
+
+	evtimer_add(r->deadline_ev, &tv);
+}
+
+static void
 request_deadline(int fd, short what, void *arg)
 {
 	struct request *r = arg;
@@ -278,7 +345,12 @@ request_deadline(int fd, short what, void *arg)
 			return;		/* nothing was seen yet */
 	} else if (r->kind == REQUEST_WAIT)
 		wait_timeout(r);
-	else
+	else if (r->kind == REQUEST_SIZE) {
+		if (!sizing_late(r)) {
+			request_again_in(r, CONNECT_MS + MADE_WAIT_MS);
+			return;
+		}
+	} else
 		ending_late(r);
 	request_free(r);
 }
@@ -286,13 +358,11 @@ request_deadline(int fd, short what, void *arg)
 static void
 request_deadline_in(struct request *r, uint32_t ms)
 {
-	struct timeval tv = { ms / 1000, (ms % 1000) * 1000 };
-
 	r->deadline_ev = evtimer_new(r->server->base, request_deadline, r);
 	/* The loop's own idea of now is as old as this pass: it would be a
 	 * little too early. */
 	(void)event_base_update_cache_time(r->server->base);
-	evtimer_add(r->deadline_ev, &tv);
+	request_again_in(r, ms);
 }
 
 static struct request *
@@ -330,7 +400,10 @@ request_where(struct request *r, const char *name)
 	if (r->kind == REQUEST_WAIT)
 		wait_lost(r, cause != NULL ? cause : "unknown workspace");
 	else
-		sclient_done(r->client, r->channel, R_ERROR, 125, "%s",
+		/* Known once, and no more: it left the config, say. */
+		sclient_done(r->client, r->channel,
+		    workspace_known(r->server, name) != NULL ?
+		    R_UNREACHABLE : R_ERROR, 125, "%s",
 		    cause != NULL ? cause : "unknown workspace");
 	free(cause);
 	return false;
@@ -444,6 +517,36 @@ on_release(struct sclient *c, uint32_t channel, const uint8_t *data,
 }
 
 static struct request *
+on_sizing(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
+{
+	struct request *r = NULL;
+	struct msg_sizing m;
+	struct size size = { SIZE_DEFAULT, 0, 0 };
+
+	if (msg_sizing_get(&m, data, len) == -1) {
+		sclient_fail(c, R_ERROR, "a SIZING is damaged");
+		return NULL;
+	}
+	if (*m.size != '\0' && size_parse(m.size, &size) == -1)
+		sclient_done(c, channel, R_USAGE, 125, "%s is no size",
+		    m.size);
+	else
+		r = request_new(c, channel, REQUEST_SIZE, m.shell);
+	if (r != NULL) {
+		r->uid = m.uid;
+		r->size = size;
+		r->size_given = *m.size != '\0';
+		if (!request_where(r, m.workspace)) {
+			request_free(r);
+			r = NULL;
+		} else
+			request_deadline_in(r, CAPTURE_PATIENCE_MS);
+	}
+	msg_sizing_free(&m);
+	return r;
+}
+
+static struct request *
 on_endshell(struct sclient *c, uint32_t channel, const uint8_t *data,
     size_t len)
 {
@@ -521,6 +624,9 @@ request_frame(struct sclient *c, uint8_t type, uint32_t channel,
 	case F_TRACE:
 		r = on_trace(c, channel, data, len);
 		break;
+	case F_SIZING:
+		r = on_sizing(c, channel, data, len);
+		break;
 	default:
 		r = on_endshell(c, channel, data, len);
 		break;
@@ -569,6 +675,8 @@ request_shell_gone(struct sshell *sh, const char *why, bool lost)
 	TAILQ_FOREACH_SAFE(r, &sh->ws->server->requests, entry, next) {
 		if (r->kind == REQUEST_END)
 			ending_gone(r, sh);
+		else if (r->kind == REQUEST_SIZE)
+			continue;	/* finds that out by itself */
 		else if (r->ws != sh->ws || r->uid != sh->uid)
 			continue;
 		else if (r->kind == REQUEST_WAIT && !lost) {

@@ -50,6 +50,8 @@ static void	 on_letgo(struct sclient *, uint8_t, uint32_t, const uint8_t *,
 		    size_t);
 static void	 on_evict(struct sclient *, uint8_t, uint32_t, const uint8_t *,
 		    size_t);
+static void	 on_forget(struct sclient *, uint8_t, uint32_t, const uint8_t *,
+		    size_t);
 static void	 on_stop(struct sclient *, uint8_t, uint32_t, const uint8_t *,
 		    size_t);
 
@@ -72,6 +74,7 @@ static const struct handler {
 	{ F_SIGNAL,	MAY_CLIENT | MAY_CHANNEL,	on_relay },
 	{ F_WINCH,	MAY_CLIENT | MAY_CHANNEL,	on_relay },
 	{ F_CLOSE,	MAY_CLIENT | MAY_CHANNEL,	on_relay },
+	{ F_MANNER,	MAY_CLIENT,			attach_frame },
 	{ F_ATTACH,	MAY_CLIENT,			attach_frame },
 	{ F_SHOWN,	MAY_CLIENT,			attach_frame },
 	{ F_RESIZE,	MAY_CLIENT,			attach_frame },
@@ -86,11 +89,13 @@ static const struct handler {
 	{ F_KEYS,	MAY_CLIENT,			request_frame },
 	{ F_RELEASE,	MAY_CLIENT,			request_frame },
 	{ F_ENDSHELL,	MAY_CLIENT,			request_frame },
+	{ F_SIZING,	MAY_CLIENT,			request_frame },
 	{ F_LIST,	MAY_CLIENT,			on_list },
 	{ F_STATUS,	MAY_CLIENT,			on_list },
 	{ F_LETGO,	MAY_CLIENT,			on_letgo },
 	{ F_EVICT,	MAY_CLIENT,			on_evict },
 	{ F_TRACE,	MAY_CLIENT,			request_frame },
+	{ F_FORGET,	MAY_CLIENT,			on_forget },
 	{ F_STOP,	MAY_CLIENT,			on_stop },
 };
 
@@ -254,6 +259,8 @@ sclient_reap(struct server *s)
 			continue;
 		TAILQ_REMOVE(&s->clients, c, entry);
 		s->nclients--;
+		msg_manner_free(&c->manner);
+		free(c->inside);
 		free(c);
 	}
 	server_accept_again(s);
@@ -790,6 +797,67 @@ on_evict(struct sclient *c, uint8_t type, uint32_t channel,
 		    "shell is known", name, *shell != '\0' ? shell : "*");
 	else
 		sclient_done(c, channel, R_NONE, 0, "%u detached", n);
+out:
+	free(name);
+	free(shell);
+}
+
+/* Shells that are only remembered, of one workspace or (name "") of all. What
+ * can be reached is not forgotten: it would be told anew at once. */
+static unsigned int
+forget_shells(struct workspace *w, const char *shell)
+{
+	struct sshell *sh, *next;
+	unsigned int n = 0;
+
+	TAILQ_FOREACH_SAFE(sh, &w->shells, entry, next) {
+		if (sh->id != 0 ||
+		    (*shell != '\0' && strcmp(sh->name, shell) != 0))
+			continue;
+		log_info("%s:%s: forgotten", w->name, sh->name);
+		sshell_free(sh);
+		n++;
+	}
+	if (w->nshells == 0 && !w->up)
+		w->forget = true;
+	return n;
+}
+
+static void
+on_forget(struct sclient *c, uint8_t type, uint32_t channel,
+    const uint8_t *data, size_t len)
+{
+	struct workspace *w = NULL;
+	struct rd r;
+	char *name, *shell;
+	unsigned int n = 0;
+
+	(void)type;
+	rd_init(&r, data, len);
+	name = rd_str(&r, WORKSPACE_NAME_MAX);
+	shell = rd_str(&r, SHELL_NAME_MAX);
+	if (name == NULL || shell == NULL || !rd_end(&r)) {
+		sclient_fail(c, R_ERROR, "a FORGET is damaged");
+		goto out;
+	}
+	if (*name == '\0') {
+		TAILQ_FOREACH(w, &c->server->workspaces, entry)
+			n += forget_shells(w, "");
+	} else if ((w = workspace_known(c->server, name)) != NULL)
+		n = forget_shells(w, shell);
+	if (n > 0) {
+		workspace_forget(c->server);
+		state_save(c->server);
+	}
+	if (n == 0 && w != NULL && w->up)
+		sclient_done(c, channel, R_ERROR, 125, "%s is connected: what "
+		    "runs there is ended with kill, not forgotten", w->name);
+	else if (n == 0 && *name != '\0')
+		sclient_done(c, channel, R_NO_SHELL, 125, "%s%s%s: nothing is "
+		    "remembered of it", name, *shell != '\0' ? ":" : "", shell);
+	else
+		sclient_done(c, channel, R_NONE, 0, "%u forgotten", n);
+	server_later(c->server);
 out:
 	free(name);
 	free(shell);

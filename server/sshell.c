@@ -43,6 +43,8 @@ sshell_free(struct sshell *sh)
 	attach_lost(sh, "the shell is gone");
 	if (sh->seen_ev != NULL)
 		event_free(sh->seen_ev);
+	if (sh->size_ev != NULL)
+		event_free(sh->size_ev);
 	mirror_free(sh->mirror);
 	TAILQ_REMOVE(&sh->ws->shells, sh, entry);
 	sh->ws->nshells--;
@@ -159,7 +161,7 @@ sshell_told(struct workspace *w, uint32_t id, const uint8_t *data, size_t len)
 {
 	struct msg_shell m;
 	struct sshell *sh;
-	bool first = false;
+	bool first = false, born = false;
 
 	if (msg_shell_get(&m, data, len) == -1)
 		return false;
@@ -174,6 +176,7 @@ sshell_told(struct workspace *w, uint32_t id, const uint8_t *data, size_t len)
 		shell_no_more_lost(w, m.name);
 		sh = sshell_new(w, m.uid, m.name);
 		first = true;
+		born = w->ready;
 	}
 	if (sh->id != id) {
 		sh->id = id;
@@ -206,7 +209,9 @@ sshell_told(struct workspace *w, uint32_t id, const uint8_t *data, size_t len)
 		sh->mirror->sync_to = sh->end;
 	if (sh->seen_ev != NULL)
 		sshell_seen(sh);	/* the link may have been down */
-	sshell_size(sh);
+	/* One that was just made has the size it should have. */
+	if (first && !born)
+		size_changed(sh, false);
 	state_later(w->server);
 	workspace_changed(w);
 	return true;
@@ -228,6 +233,7 @@ shell_over(struct sshell *sh)
 void
 sshell_settle(struct sshell *sh)
 {
+	size_settle(sh, false);
 	if (sh->mirror == NULL)
 		return;
 	mirror_settle(sh->mirror);
@@ -390,26 +396,4 @@ sshell_make_room(struct workspace *w, const char *name)
 	sh = sshell_by_name(w, name);
 	if (sh != NULL && sh->seen_ev != NULL)
 		sshell_dismiss(sh);
-}
-
-void
-sshell_size(struct sshell *sh)
-{
-	uint16_t rows, cols;
-	struct buf b;
-
-	if (sh->id == 0 || !sh->ws->up || sh->state != SHELL_RUNNING ||
-	    !attach_size(sh, &rows, &cols))
-		return;
-	if (sh->wish_rows == rows && sh->wish_cols == cols)
-		return;
-	if (sh->wish_rows == 0 && sh->rows == rows && sh->cols == cols)
-		return;
-	sh->wish_rows = rows;
-	sh->wish_cols = cols;
-	buf_init(&b, 16);
-	buf_u16(&b, rows);
-	buf_u16(&b, cols);
-	link_send_buf(sh->ws->link, CONN_CONTROL, F_SIZE, sh->id, &b);
-	buf_free(&b);
 }

@@ -6,7 +6,9 @@
  * log, and nothing else is lost. No environment is in it: that may hold
  * secrets.
  *
- *	"DLMUXST1"  id  u32 n workspaces  CRC-32C of all before
+ *	"DLMUXST2"  id  u32 n workspaces  CRC-32C of all before
+ *
+ * Version 1, whose shells had no size policy, is still read.
  */
 #include <sys/stat.h>
 #include <errno.h>
@@ -20,8 +22,9 @@
 #include "base/mem.h"
 #include "state.h"
 
-#define STATE_MAGIC	"DLMUXST1"
+#define STATE_MAGIC	"DLMUXST2"
 #define STATE_MAGIC_LEN	8
+#define STATE_NUMBER	7	/* where it says the version */
 
 /* --- bytes ---------------------------------------------------------------- */
 
@@ -48,6 +51,9 @@ shell_put(struct buf *b, const struct state_shell *sh)
 	put_cut(b, sh->command);
 	put_cut(b, sh->title);
 	put_cut(b, sh->signal);
+	buf_u8(b, sh->size.kind);
+	buf_u16(b, sh->size.rows);
+	buf_u16(b, sh->size.cols);
 }
 
 void
@@ -74,7 +80,7 @@ state_put(struct buf *b, const struct state *st)
 }
 
 static bool
-shell_get(struct rd *r, struct state_shell *sh)
+shell_get(struct rd *r, int version, struct state_shell *sh)
 {
 	sh->uid = rd_u64(r);
 	sh->created_ms = rd_u64(r);
@@ -88,11 +94,17 @@ shell_get(struct rd *r, struct state_shell *sh)
 	sh->command = rd_str(r, STATE_STRING_MAX);
 	sh->title = rd_str(r, STATE_STRING_MAX);
 	sh->signal = rd_str(r, STATE_STRING_MAX);
-	return !r->failed && shell_name_ok(sh->name);
+	if (version >= 2) {
+		sh->size.kind = rd_u8(r);
+		sh->size.rows = rd_u16(r);
+		sh->size.cols = rd_u16(r);
+	}
+	return !r->failed && shell_name_ok(sh->name) &&
+	    size_ok(&sh->size);
 }
 
 static bool
-workspace_get(struct rd *r, struct state_workspace *w)
+workspace_get(struct rd *r, int version, struct state_workspace *w)
 {
 	const uint8_t *id;
 	uint32_t i, n;
@@ -111,7 +123,7 @@ workspace_get(struct rd *r, struct state_workspace *w)
 		    sizeof *w->shells);
 		memset(&w->shells[i], 0, sizeof *w->shells);
 		w->nshells = i + 1;
-		if (!shell_get(r, &w->shells[i]))
+		if (!shell_get(r, version, &w->shells[i]))
 			return false;
 	}
 	return true;
@@ -126,7 +138,9 @@ state_get(struct state *st, const void *data, size_t len)
 
 	memset(st, 0, sizeof *st);
 	if (len < STATE_MAGIC_LEN + MSG_ID + 8 ||
-	    memcmp(p, STATE_MAGIC, STATE_MAGIC_LEN) != 0)
+	    memcmp(p, STATE_MAGIC, STATE_NUMBER) != 0 ||
+	    p[STATE_NUMBER] < '1' ||
+	    p[STATE_NUMBER] > STATE_MAGIC[STATE_NUMBER])
 		return -1;
 	rd_init(&r, p + len - 4, 4);
 	if (rd_u32(&r) != crc32c(0, p, len - 4))
@@ -140,7 +154,7 @@ state_get(struct state *st, const void *data, size_t len)
 		st->ws = xreallocarray(st->ws, i + 1, sizeof *st->ws);
 		memset(&st->ws[i], 0, sizeof *st->ws);
 		st->nws = i + 1;
-		if (!workspace_get(&r, &st->ws[i]))
+		if (!workspace_get(&r, p[STATE_NUMBER] - '0', &st->ws[i]))
 			goto bad;
 	}
 	if (!rd_end(&r))

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/place.h"
+#include "base/size.h"
 #include "wire/frame.h"
 #include "wire/msg.h"
 
@@ -23,6 +24,7 @@ struct state_shell {
 	uint8_t	 how;
 	uint32_t code;
 	uint16_t rows, cols;
+	struct size size;	/* its own policy */
 	char	*name, *command, *title, *signal;
 };
 

@@ -53,6 +53,7 @@ workspace_new(struct server *s, const char *name, const char *reach,
 	w->name = xstrdup(name);
 	w->reach = xstrdup(reach);
 	w->probe = PROBE_LOGIN;
+	w->size.kind = SIZE_LATEST;
 	TAILQ_INIT(&w->shells);
 	TAILQ_INIT(&w->chans);
 	TAILQ_INIT(&w->prompts);
@@ -214,6 +215,20 @@ workspace_idle_ms(const struct target *t)
 }
 
 static void
+workspace_size(struct workspace *w, const struct size *size)
+{
+	struct sshell *sh;
+
+	if (size_same(&w->size, size) ||
+	    size->kind == SIZE_DEFAULT)
+		return;
+	w->size = *size;
+	TAILQ_FOREACH(sh, &w->shells, entry)
+		if (sh->size.kind == SIZE_DEFAULT)
+			size_changed(sh, true);
+}
+
+static void
 workspace_target(struct workspace *w, const struct target *t)
 {
 	struct server *s = w->server;
@@ -221,6 +236,7 @@ workspace_target(struct workspace *w, const struct target *t)
 
 	w->probe = t->probe;
 	w->idle_ms = workspace_idle_ms(t);
+	workspace_size(w, &t->size);
 	strv_free(w->send_env);
 	w->send_env = strv_copy(t->send_env);
 	if (w->link != NULL) {

@@ -1101,6 +1101,200 @@ START_TEST(the_size_follows_the_client_last_typed_at)
 }
 END_TEST
 
+static void
+ask_sizing(struct end *e, uint32_t channel, const char *policy)
+{
+	char local[] = "local", shell[] = "main";
+	struct msg_sizing m = { 0, local, shell, NULL };
+	struct buf b;
+
+	m.size = xstrdup(policy);
+	buf_init(&b, 1000);
+	msg_sizing_put(&b, &m);
+	put_buf(e, F_SIZING, channel, &b);
+	free(m.size);
+}
+
+/* A field of the next ROW. */
+static void
+want_field(struct end *e, const char *field)
+{
+	struct msg_row m;
+	size_t i;
+
+	want(e, F_ROW);
+	ck_assert_int_eq(msg_row_get(&m, e->msg.data, e->msg.len), 0);
+	for (i = 0; m.fields[i] != NULL && strcmp(m.fields[i], field) != 0; i++)
+		;
+	ck_assert_msg(m.fields[i] != NULL, "no %s in the row", field);
+	msg_row_free(&m);
+}
+
+START_TEST(the_size_is_by_the_policy_of_the_shell)
+{
+	struct end a, b, p;
+
+	begin_shell(&a, "x");
+	attach_with(&a, 1, 0, "main", 0, 20, 120);
+	want(&a, F_ATTACHED);
+	want_size(5, 20, 120);
+	say_resized(5, 1, 20, 120);
+	client(&b);
+	use(&b, 1, 0);
+	ask_sizing(&b, 7, "smallest");
+	want_field(&b, "size=smallest");
+	ck_assert_uint_eq(want_done(&b, NULL), R_NONE);
+	attach_with(&b, 1, 0, "main", 0, 40, 60);
+	want(&b, F_ATTACHED);
+	want_size(5, 20, 60);
+	say_resized(5, 1, 20, 60);
+	ask_sizing(&b, 7, "largest");
+	want_size(5, 40, 120);
+	say_resized(5, 1, 40, 120);
+	/* Who is passive is nobody. */
+	client(&p);
+	use(&p, 1, 0);
+	attach_with(&p, 1, ATTACH_PASSIVE, "main", 0, 50, 200);
+	want(&p, F_ATTACHED);
+	want_no(&agent, F_SIZE, 50);
+	ask_sizing(&p, 7, "100x30");
+	want_size(5, 30, 100);
+	say_resized(5, 1, 30, 100);
+	/* No size at all to come back to, once nobody is left who counts. */
+	end_close(&a);
+	end_close(&b);
+	ask_sizing(&p, 7, "default");
+	ask_sizing(&p, 8, "");
+	want_field(&p, "size=100x30");
+	want_field(&p, "size=latest");
+	want_field(&p, "size=latest");
+	want_no(&agent, F_SIZE, 50);
+	ask_sizing(&p, 9, "huge");
+	ck_assert_uint_eq(want_done(&p, NULL), R_NONE);
+	ck_assert_uint_eq(want_done(&p, "huge"), R_USAGE);
+	end_close(&p);
+}
+END_TEST
+
+/* One after the other: a window that is dragged, two servers. */
+START_TEST(a_size_is_told_once_and_not_against_another_server)
+{
+	struct end a;
+	struct rd r;
+	struct buf b;
+	int i, n;
+
+	begin_shell(&a, "x");
+	attach_with(&a, 1, 0, "main", 0, 24, 80);
+	want(&a, F_ATTACHED);
+	want_no(&agent, F_SIZE, 50);	/* it has that size */
+	for (i = 1; i <= 200; i++) {
+		buf_init(&b, 16);
+		buf_u16(&b, (uint16_t)(24 + i));
+		buf_u16(&b, 80);
+		put_buf(&a, F_RESIZE, 1, &b);
+	}
+	for (n = 1, i = 0; i != 224; n++) {
+		want(&agent, F_SIZE);
+		rd_init(&r, agent.msg.data, agent.msg.len);
+		i = rd_u16(&r);
+	}
+	ck_assert_int_lt(n, 20);
+	say_resized(5, 1, 224, 80);
+	/* Another server's word stands, until a key is typed here. */
+	say_resized(5, 1, 33, 99);
+	want_no(&agent, F_SIZE, 100);
+	use(&a, 2, 0);
+	ask_open(&a, 2, OP_INPUT, 7, "main");
+	want(&agent, F_OPEN);
+	say_started(agent.channel, 5, 500, "main");
+	want(&a, F_STARTED);
+	data_put(&a, 2, 0, 0, "k");
+	want_size(5, 224, 80);
+	end_close(&a);
+}
+END_TEST
+
+START_TEST(shells_that_show_each_other_are_refused)
+{
+	static const char *const names[] = { "one", "two", "three" };
+	char in[3][16], none[] = "";
+	struct msg_manner m = { HISTORY_SCREEN, none, NULL };
+	struct msg_left left;
+	struct end c[3];
+	struct buf b;
+	unsigned int i;
+
+	begin_shell(&c[0], "x");
+	for (i = 0; i < 3; i++) {
+		say_shell(6 + i, 600 + i, names[i], false, 0, 0);
+		want_watch(6 + i);
+		say_resized(6 + i, 0, 24, 80);
+		say(6 + i, 0, names[i]);
+	}
+	/* Inside one: two. Inside two: three. Inside three: one is too much. */
+	for (i = 0; i < 3; i++) {
+		if (i > 0) {
+			client(&c[i]);
+			use(&c[i], 1, 0);
+		}
+		snprintf(in[i], sizeof in[i], "local:%s", names[i]);
+		m.inside = in[i];
+		buf_init(&b, 1000);
+		msg_manner_put(&b, &m);
+		put_buf(&c[i], F_MANNER, 1, &b);
+		attach_with(&c[i], 1, 0, names[(i + 1) % 3], 0, 24, 80);
+		if (i < 2)
+			want(&c[i], F_ATTACHED);
+	}
+	left = want_left(&c[2]);
+	ck_assert_uint_eq(left.why, LEFT_REFUSED);
+	ck_assert_msg(strstr(left.text, "local:one shows local:two") != NULL,
+	    "%s", left.text);
+	msg_left_free(&left);
+	/* Itself, by way of "next". */
+	attach_with(&c[2], 1, ATTACH_NEXT, "two", 0, 24, 80);
+	left = want_left(&c[2]);
+	ck_assert_msg(strstr(left.text, "itself in itself") != NULL, "%s",
+	    left.text);
+	msg_left_free(&left);
+	/* Once the circle is open it may be shown. */
+	end_close(&c[0]);
+	do	/* until nobody looks at two */
+		want(&agent, F_WATCH);
+	while (agent.channel != 7 || agent.msg.data[0] != 1);
+	attach_with(&c[2], 1, 0, "one", 0, 24, 80);
+	want(&c[2], F_ATTACHED);
+	end_close(&c[1]);
+	end_close(&c[2]);
+}
+END_TEST
+
+START_TEST(a_client_is_told_where_its_terminal_shows_the_shell)
+{
+	struct msg_placed m;
+	struct end c;
+	uint64_t at;
+
+	at = begin_shell(&c, "\033[20;70Hx");
+	attach_with(&c, 1, ATTACH_PASSIVE, "main", 0, 10, 40);
+	want(&c, F_PLACED);
+	ck_assert_int_eq(msg_placed_get(&m, c.msg.data, c.msg.len), 0);
+	ck_assert_uint_eq(m.rows, 24);
+	ck_assert_uint_eq(m.cols, 80);
+	ck_assert_uint_eq(m.row, 10);
+	ck_assert_uint_eq(m.col, 40);
+	want_shown(&c, 1, "x");
+	say_resized(5, at, 8, 30);
+	want(&c, F_PLACED);
+	ck_assert_int_eq(msg_placed_get(&m, c.msg.data, c.msg.len), 0);
+	ck_assert_uint_eq(m.rows, 8);
+	ck_assert_uint_eq(m.row, 0);
+	ck_assert_uint_eq(m.col, 0);
+	end_close(&c);
+}
+END_TEST
+
 START_TEST(view_only_is_enforced_and_counts_for_no_size)
 {
 	struct end a, b;
@@ -1931,6 +2125,34 @@ START_TEST(kill_says_whom_it_did_not_reach)
 }
 END_TEST
 
+START_TEST(what_is_not_connected_can_be_forgotten)
+{
+	struct end c;
+	struct buf b;
+	int i;
+
+	begin_shell(&c, "x");
+	for (i = 0; i < 3; i++) {
+		buf_init(&b, 100);
+		buf_str(&b, "local");
+		buf_str(&b, "main");
+		put_buf(&c, F_FORGET, 2, &b);
+		if (i == 0) {
+			ck_assert_uint_eq(want_done(&c, "is connected"),
+			    R_ERROR);
+			say_bye("");
+			ck_assert_int_eq(link_said(&c), LINK_DOWN);
+		} else if (i == 1)
+			ck_assert_uint_eq(want_done(&c, "1 forgotten"),
+			    R_NONE);
+		else
+			ck_assert_uint_eq(want_done(&c, "nothing is "
+			    "remembered"), R_NO_SHELL);
+	}
+	end_close(&c);
+}
+END_TEST
+
 START_TEST(a_link_that_was_let_go_stays_away_until_somebody_wants_it)
 {
 	struct end c, d;
@@ -2145,6 +2367,10 @@ main(void)
 	tcase_add_test(t, another_agent_loses_the_shells_in_words);
 	tcase_add_test(t, attach_again_finds_only_the_very_shell);
 	tcase_add_test(t, the_size_follows_the_client_last_typed_at);
+	tcase_add_test(t, the_size_is_by_the_policy_of_the_shell);
+	tcase_add_test(t, a_size_is_told_once_and_not_against_another_server);
+	tcase_add_test(t, shells_that_show_each_other_are_refused);
+	tcase_add_test(t, a_client_is_told_where_its_terminal_shows_the_shell);
 	tcase_add_test(t, view_only_is_enforced_and_counts_for_no_size);
 	tcase_add_test(t, others_are_detached_when_asked);
 	tcase_add_test(t, next_and_previous_go_round);
@@ -2179,6 +2405,7 @@ main(void)
 	tcase_add_test(t, ls_answers_at_once_while_the_link_hangs);
 	tcase_add_test(t, kill_is_done_when_the_shell_is_gone);
 	tcase_add_test(t, kill_says_whom_it_did_not_reach);
+	tcase_add_test(t, what_is_not_connected_can_be_forgotten);
 	tcase_add_test(t, a_link_that_was_let_go_stays_away_until_somebody_wants_it);
 	tcase_add_test(t, a_prompt_reaches_who_asked_and_the_answer_goes_back);
 	tcase_add_test(t, stop_says_so_and_restart_lets_clients_come_back);

@@ -50,6 +50,9 @@ make(struct state *st)
 	sh->code = 3;
 	sh->rows = 24;
 	sh->cols = 80;
+	sh->size.kind = SIZE_FIXED;
+	sh->size.rows = 30;
+	sh->size.cols = 100;
 	sh->name = words("main");
 	sh->command = words("bash -l");
 	sh->title = words("a title \xe2\x82\xac");
@@ -99,9 +102,45 @@ START_TEST(what_is_written_is_read)
 	ck_assert(b.ws[0].shells[0].uid == a.ws[0].shells[0].uid);
 	ck_assert_uint_eq(b.ws[0].shells[0].code, 3);
 	ck_assert_str_eq(b.ws[0].shells[0].title, "a title \xe2\x82\xac");
+	ck_assert(size_same(&b.ws[0].shells[0].size,
+	    &a.ws[0].shells[0].size));
 	ck_assert_str_eq(b.ws[1].name, "local");
 	state_clear(&a);
 	state_clear(&b);
+}
+END_TEST
+
+/* Of before shells had a size policy: five bytes less for each. */
+START_TEST(a_file_of_the_first_version_is_read)
+{
+	struct state a, b;
+	struct buf one;
+	uint8_t *at;
+	uint32_t crc;
+
+	make(&a);
+	memset(&a.ws[0].shells[0].size, 0, sizeof a.ws[0].shells[0].size);
+	buf_init(&one, 65536);
+	state_put(&one, &a);
+	ck_assert(buf_ok(&one));
+	one.data[7] = '1';
+	at = memmem(one.data, one.len, "\0\0\0\5local\0\0\0\5local", 18);
+	ck_assert_ptr_nonnull(at);
+	memmove(at - 5, at, one.len - (size_t)(at - one.data));
+	one.len -= 5;
+	crc = crc32c(0, one.data, one.len - 4);
+	at = one.data + one.len - 4;
+	at[0] = (uint8_t)(crc >> 24);
+	at[1] = (uint8_t)(crc >> 16);
+	at[2] = (uint8_t)(crc >> 8);
+	at[3] = (uint8_t)crc;
+	ck_assert_int_eq(state_get(&b, one.data, one.len), 0);
+	ck_assert_str_eq(b.ws[0].shells[0].name, "main");
+	ck_assert_uint_eq(b.ws[0].shells[0].size.kind, SIZE_DEFAULT);
+	ck_assert_str_eq(b.ws[1].reach, "local");
+	state_clear(&a);
+	state_clear(&b);
+	buf_free(&one);
 }
 END_TEST
 
@@ -224,6 +263,7 @@ main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, what_is_written_is_read);
+	tcase_add_test(t, a_file_of_the_first_version_is_read);
 	tcase_add_test(t, a_file_that_is_not_there_is_no_error);
 	tcase_add_test(t, every_single_damaged_byte_is_noticed);
 	tcase_add_test(t, every_cut_is_noticed);
