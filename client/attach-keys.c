@@ -139,6 +139,28 @@ typing_put(struct attached *a, const void *p, size_t n)
 	opchan_input(a->typing->op, p, n);
 }
 
+/* What the user typed, with the mouse where the shell has it. */
+static void
+typing_typed(struct attached *a, const void *p, size_t n)
+{
+	struct mouse_view v;
+	struct buf out;
+
+	memset(&v, 0, sizeof v);
+	v.modes = attached_modes(a);
+	v.row = a->placed.row;
+	v.col = a->placed.col;
+	v.rows = a->placed.rows;
+	v.cols = a->placed.cols;
+	v.out_rows = a->rows;
+	v.out_cols = a->cols;
+	rawtty_pixels(STDOUT_FILENO, &v.out_x, &v.out_y);
+	buf_init(&out, 2 * 65536);
+	mouse_feed(a->mouse, &v, p, n, &out);
+	typing_put(a, out.data, out.len);
+	buf_free(&out);
+}
+
 void
 attached_keys_release(struct attached *a)
 {
@@ -225,7 +247,8 @@ hold(struct attached *a)
 {
 	static const struct timeval tv = { 0, PREFIX_MS * 1000 };
 
-	if (prefix_pending(a->prefix) || replies_pending(a->replies))
+	if (prefix_pending(a->prefix) || replies_pending(a->replies) ||
+	    mouse_pending(a->mouse))
 		evtimer_add(a->prefix_ev, &tv);
 	else
 		event_del(a->prefix_ev);
@@ -248,7 +271,7 @@ attached_typed(struct attached *a, const uint8_t *p, size_t n)
 			attached_overlay(a, false);
 			buf_reset(&out);
 		}
-		typing_put(a, out.data, out.len);
+		typing_typed(a, out.data, out.len);
 		buf_reset(&out);
 		if (key == 0)
 			break;
@@ -281,7 +304,10 @@ attached_prefix_due(evutil_socket_t fd, short what, void *arg)
 	if (out.len > 0 && a->helping)
 		attached_overlay(a, false);
 	else
-		typing_put(a, out.data, out.len);
+		typing_typed(a, out.data, out.len);
+	buf_reset(&out);
+	mouse_flush(a->mouse, &out);
+	typing_put(a, out.data, out.len);
 	buf_free(&out);
 }
 

@@ -156,7 +156,8 @@ attached_ask(struct attached *a, int flags)
 	memset(&m, 0, sizeof m);
 	buf_init(&caps, WIRE_CAPS_MAX);
 	caps_put(a->caps, &caps);
-	m.flags = (uint8_t)(flags | (a->read_only ? ATTACH_READ_ONLY : 0));
+	m.flags = (uint8_t)(flags | (a->read_only ? ATTACH_READ_ONLY : 0) |
+	    (a->passive ? ATTACH_PASSIVE : 0));
 	memcpy(m.op, a->op, MSG_ID);
 	memcpy(m.agent, a->agent, MSG_ID);
 	m.uid = a->uid;
@@ -184,6 +185,25 @@ attached_ask(struct attached *a, int flags)
 	buf_free(&b);
 	buf_free(&caps);
 	strv_free(m.env);
+}
+
+/* Before an ATTACH: what else there is to say of it. first: not one that comes
+ * back, which finds all as it was. */
+static void
+attached_manner(struct attached *a, bool first)
+{
+	struct msg_manner m = { HISTORY_SCREEN, NULL, a->inside };
+	struct buf b;
+
+	if (first) {
+		m.history = a->history;
+		if (a->size != NULL)
+			m.size = (char *)(uintptr_t)a->size;
+	}
+	buf_init(&b, WIRE_WORDS_MAX);
+	msg_manner_put(&b, &m);
+	connect_send(a->connect, CONN_CONTROL, F_MANNER, a->channel, &b);
+	buf_free(&b);
 }
 
 void
@@ -270,6 +290,7 @@ attached_up(struct connect *c, void *arg)
 	else if (prompter_possible())
 		flags |= USE_MAY_PROMPT | USE_ASK_SHOWN;
 	connect_use(c, a->channel, a->workspace, flags);
+	attached_manner(a, a->uid == 0);
 	if (a->uid != 0) {
 		attached_ask(a, ATTACH_AGAIN);
 		attached_ask_retold(a);
@@ -393,6 +414,9 @@ attached_message(struct connect *c, uint8_t type, uint32_t channel,
 		break;
 	case F_ENQUIRE:
 		attached_enquire(a, p, n);
+		break;
+	case F_PLACED:
+		(void)msg_placed_get(&a->placed, p, n);
 		break;
 	case F_LEFT:
 		attached_left(a, p, n);
@@ -597,6 +621,31 @@ attached_run(struct attached *a)
 	attached_clear(a);
 }
 
+/* What -s and --size say. 0, or a usage error's status. */
+static int
+attached_options(struct attached *a)
+{
+	const char *history = args_value(a->args, "s");
+	struct size size;
+
+	a->history = HISTORY_SCREEN;
+	if (history != NULL && strcmp(history, "-") == 0)
+		a->history = CONF_HISTORY_MAX;
+	else if (history != NULL && number_parse(history, CONF_HISTORY_MAX,
+	    &a->history) == -1)
+		return usage_error(a->args->cmd, "-s: %s is no number of "
+		    "lines up to %d, nor -", history, CONF_HISTORY_MAX);
+	if ((a->size = args_value(a->args, "size")) == NULL)
+		return 0;
+	if (a->read_only)
+		return usage_error(a->args->cmd,
+		    "who only looks (-r) has no say in the size");
+	if (size_parse(a->size, &size) == -1)
+		return usage_error(a->args->cmd, "--size: %s is not "
+		    SIZE_WORDS, a->size);
+	return 0;
+}
+
 int
 cmd_attach(struct args *args)
 {
@@ -609,6 +658,9 @@ cmd_attach(struct args *args)
 	a.args = args;
 	a.about = args->words[0];
 	a.read_only = args_has(args, "r");
+	a.passive = args_has(args, "passive");
+	if ((status = attached_options(&a)) != 0)
+		return status;
 	status = query_target(args, a.about, "main", &a.workspace, &a.shell);
 	if (status != 0)
 		return status;
@@ -619,21 +671,21 @@ cmd_attach(struct args *args)
 	} else if (rawtty_open(&a.tty, STDIN_FILENO) == -1) {
 		say("attach: the terminal: %s", strerror(errno));
 		status = STATUS_FAILED;
-	} else if (inside_shell(args->place, a.workspace, a.shell)) {
-		say("attach: this is %s:%s; it would show itself in itself",
-		    a.workspace, a.shell);
-		status = STATUS_FAILED;
 	} else if (attached_prepare(&a) == -1)
 		status = STATUS_FAILED;
 	else {
+		a.mouse = mouse_new();
+		a.inside = inside_shell(args->place);
 		attached_run(&a);
 		status = a.status;
 	}
 	prefix_free(a.prefix);
+	mouse_free(a.mouse);
 	caps_free(a.caps);
 	free(a.workspace);
 	free(a.shell);
 	free(a.key);
+	free(a.inside);
 	free(a.last);
 	free(a.news);
 	return status;

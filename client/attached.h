@@ -9,6 +9,7 @@
 
 #include "../term/caps.h"
 #include "../term/keys.h"
+#include "../term/mouse.h"
 #include "../term/replies.h"
 #include "command.h"
 #include "connect.h"
@@ -50,6 +51,8 @@ struct attached {
 	struct caps		*caps;
 	struct prefix		*prefix;
 	struct replies		*replies;
+	struct mouse		*mouse;
+	struct msg_placed	 placed;	/* the shell, on the terminal */
 	char			*key;		/* its name */
 	int			 rows, cols;
 
@@ -57,10 +60,13 @@ struct attached {
 	uint8_t			 op[MSG_ID];	/* of the creation */
 	uint8_t			 agent[MSG_ID];
 	uint64_t		 uid;		/* 0: nothing shown yet */
-	bool			 read_only, shown;
+	bool			 read_only, passive, shown;
 	bool			 orphan;	/* what is shown a dead server drew */
 	bool			 noticed;	/* ... and our notice is over it */
 	bool			 undone;	/* ... and out of the way */
+	uint32_t		 history;	/* lines above it, HISTORY_* */
+	const char		*size;		/* a policy for it, or NULL */
+	char			*inside;	/* the shell this runs in */
 	struct picture		 pictures[PICTURES];
 	int			 npictures;
 	uint32_t		 modes;		/* on at the terminal */

@@ -13,7 +13,8 @@
 #include "say.h"
 
 const struct command command_table[] = {
-	{ "attach", "[-r] [-d] WS[:SHELL] [-- CMD ARG...]",
+	{ "attach", "[-r] [-d] [-s LINES] [--passive] [--size POLICY] WS[:SHELL] "
+	  "[-- CMD ARG...]",
 	  "show a shell on this terminal, making it if there is none",
 	  "WS is a workspace (local, ssh:[USER@]HOST, docker:NAME, podman:NAME,\n"
 	  "devpod:NAME, or a name of the configuration file); the shell is `main'\n"
@@ -29,14 +30,19 @@ const struct command command_table[] = {
 	  "signal), 125 when it was lost or could not be shown.",
 	  { { "r", NULL, "view only; nothing typed reaches the shell" },
 	    { "d", NULL, "detach its other clients" },
+	    { "s", "LINES", "so many lines of history above the screen; - for "
+	      "all" },
+	    { "passive", NULL, "the shell's size is not this terminal's business" },
+	    { "size", "POLICY", "whose size the shell has: see `size'" },
 	    { NULL, NULL, NULL } },
 	  1, 1, 0, true, cmd_attach, false },
-	{ "new", "WS[:SHELL] [-- CMD ARG...]",
+	{ "new", "[--size POLICY] WS[:SHELL] [-- CMD ARG...]",
 	  "make a shell without showing it, and print its name",
 	  "Without SHELL the lowest free number is taken. Returns when the shell\n"
 	  "runs, not when its prompt is there; `send' right after is safe.\n"
 	  "125 if the name is taken.",
-	  { { NULL, NULL, NULL } },
+	  { { "size", "POLICY", "whose size it has, or COLSxROWS: see `size'" },
+	    { NULL, NULL, NULL } },
 	  1, 1, 0, true, cmd_new, false },
 	{ "detach", "[WS[:SHELL]]",
 	  "detach the clients of a shell",
@@ -106,16 +112,33 @@ const struct command command_table[] = {
 	    { "status-fd", "N", "write how it ended to this descriptor" },
 	    { NULL, NULL, NULL } },
 	  1, 1, 0, true, cmd_exec, false },
-	{ "ls", "[--json]",
+	{ "ls", "[-c] [--json]",
 	  "list workspaces and shells",
 	  "Answers at once, also while some workspace cannot be reached.",
-	  { { "json", NULL, "for programs" },
+	  { { "c", NULL, "with the clients attached" },
+	    { "json", NULL, "for programs" },
 	    { NULL, NULL, NULL } },
 	  0, 0, 0, false, cmd_list, false },
-	{ "kill", "WS[:SHELL] | -a [WS]",
+	{ "size", "WS[:SHELL] [POLICY]",
+	  "say whose size a shell has, or set it",
+	  "POLICY is one of\n"
+	  "    latest     the size of the client last typed at\n"
+	  "    smallest   the largest that fits all clients\n"
+	  "    largest    the height and the width that some client has\n"
+	  "    COLSxROWS  this, whatever the clients have\n"
+	  "    default    what Size in the configuration says (latest)\n"
+	  "and stays with the shell. Clients attached with -r or --passive do not\n"
+	  "count. Without POLICY the present one and the size are printed.",
+	  { { NULL, NULL, NULL } },
+	  1, 2, 0, false, cmd_size, false },
+	{ "kill", "[--forget] WS[:SHELL] | -a [WS]",
 	  "end a shell and dismiss it",
-	  "HUP, then KILL after a grace. Says which it could not reach.",
+	  "HUP, then KILL after a grace. Connects to workspaces that are not\n"
+	  "connected, and says which shells it could not reach. Those can be\n"
+	  "forgotten: nothing is connected then, and a shell that runs is listed\n"
+	  "again when its workspace is connected.",
 	  { { "a", NULL, "all shells, of WS or of every workspace" },
+	    { "forget", NULL, "only forget shells that are not connected" },
 	    { NULL, NULL, NULL } },
 	  0, 1, 0, false, cmd_kill, false },
 	{ "connect", "[--refresh] [--trace [--json]] WS",

@@ -106,6 +106,7 @@ int	 cmd_exec(struct args *);
 void	 exec_not_run(const struct args *);
 int	 cmd_list(struct args *);
 int	 cmd_kill(struct args *);
+int	 cmd_size(struct args *);
 int	 cmd_connect(struct args *);
 int	 cmd_disconnect(struct args *);
 int	 cmd_trace(struct args *);

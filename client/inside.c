@@ -33,46 +33,44 @@ parent_of(pid_t pid)
 	return (pid_t)ppid;
 }
 
+/* Was it started with DLMUX=name, and for this instance? */
 static bool
-named(pid_t pid, const char *entry)
+named(pid_t pid, const char *name, const char *instance)
 {
 	char path[64], *data = NULL, *p;
+	const char *has = "default";
 	ssize_t n;
 	bool found = false;
 
 	(void)snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
 	if ((n = fd_read_file(path, &data, 1u << 20)) == -1)
 		return false;
-	for (p = data; p < data + n && !found; p += strlen(p) + 1)
-		found = strcmp(p, entry) == 0;
+	for (p = data; p < data + n; p += strlen(p) + 1) {
+		if (strncmp(p, "DLMUX=", 6) == 0)
+			found = strcmp(p + 6, name) == 0;
+		else if (strncmp(p, "DLMUX_INSTANCE=", 15) == 0)
+			has = p + 15;
+	}
+	found = found && strcmp(has, instance) == 0;
 	free(data);
 	return found;
 }
 
-bool
-inside_shell(const struct place *place, const char *workspace,
-    const char *shell)
+char *
+inside_shell(const struct place *place)
 {
-	const char *here = getenv("DLMUX");
-	char *name;
+	const char *name = getenv("DLMUX");
 	pid_t pid, sid = getsid(0);
-	bool inside = false;
 	int i;
 
-	(void)place;
-	if (here == NULL)
-		return false;
-	name = xasprintf("%s:%s", workspace, shell);
-	if (strcmp(name, here) == 0) {
-		free(name);
-		name = xasprintf("DLMUX=%s", here);
-		/* The shell leads its session. It is an ancestor whose own
-		 * environment, as it was started, has the name too. */
-		for (i = 0, pid = getppid(); pid > 1 && i < ANCESTORS_MAX &&
-		    !inside; i++, pid = parent_of(pid))
-			inside = (pid == sid || getsid(pid) == pid) &&
-			    named(pid, name);
-	}
-	free(name);
-	return inside;
+	if (name == NULL || *name == '\0')
+		return NULL;
+	/* The shell leads its session. It is an ancestor whose own environment,
+	 * as it was started, has the name too. */
+	for (i = 0, pid = getppid(); pid > 1 && i < ANCESTORS_MAX;
+	    i++, pid = parent_of(pid))
+		if ((pid == sid || getsid(pid) == pid) &&
+		    named(pid, name, place->instance))
+			return xstrdup(name);
+	return NULL;
 }

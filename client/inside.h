@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* Is this process inside a certain shell? */
+/* Which shell of dlmux does this process run in? */
 #ifndef DLMUX_CLIENT_INSIDE_H
 #define DLMUX_CLIENT_INSIDE_H
 
 #include "../server/base/place.h"
 
 /*
- * True if the environment says so (DLMUX) and the shell's process is really
- * one of our ancestors: a variable alone may be old, or inherited by
- * something that left the shell.
+ * WORKSPACE:SHELL, malloc'd, if the environment says so (DLMUX) and the shell's
+ * process is really one of our ancestors: a variable alone may be old, or
+ * inherited by something that left the shell. NULL if not, or if the shell
+ * belongs to another instance than ours.
  */
-bool	 inside_shell(const struct place *, const char *workspace,
-	    const char *shell);
+char	*inside_shell(const struct place *);
 
 #endif

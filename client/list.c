@@ -30,13 +30,15 @@ static const char *const numbers[] = {
 	"operations", "clients", "rows", "cols", "idle_ms", "age_ms", "pid", "status",
 	"quarantined_at", NULL
 };
+static const char *const bools[] = { "retry", "passive", "read_only", NULL };
 
-static const char *
-row_get(const struct msg_row *r, const char *name)
+static bool
+among(const char *const *names, const char *name)
 {
-	const char *s = row_value(r, name);
-
-	return s != NULL ? s : "";
+	for (; *names != NULL; names++)
+		if (strcmp(*names, name) == 0)
+			return true;
+	return false;
 }
 
 /* --- JSON ------------------------------------------------------------------- */
@@ -46,7 +48,7 @@ json_fields(struct buf *b, const struct msg_row *r)
 {
 	const char *eq;
 	char *name;
-	size_t i, k;
+	size_t i;
 	bool first = true;
 
 	for (i = 0; r->fields[i] != NULL; i++) {
@@ -63,13 +65,10 @@ json_fields(struct buf *b, const struct msg_row *r)
 		first = false;
 		json_string(b, name);
 		buf_puts(b, ": ");
-		for (k = 0; numbers[k] != NULL; k++)
-			if (strcmp(numbers[k], name) == 0)
-				break;
-		if (strcmp(name, "retry") == 0)
+		if (among(bools, name))
 			buf_puts(b, strcmp(eq + 1, "1") == 0 ? "true" :
 			    "false");
-		else if (numbers[k] != NULL)
+		else if (among(numbers, name))
 			json_number(b, eq + 1);
 		else
 			json_string(b, eq + 1);
@@ -82,11 +81,15 @@ list_json(const struct listing *l, struct buf *b)
 {
 	const struct msg_row *r;
 	size_t i;
-	bool open = false, shells = false;
+	bool open = false, shells = false, clients = false;
 
 	buf_puts(b, "[");
 	for (i = 0; i < l->nrows; i++) {
 		r = &l->rows[i];
+		if (r->kind != 'a' && shells) {
+			buf_puts(b, clients ? "\n    ]}" : "]}");
+			clients = false;
+		}
 		if (r->kind == 'w') {
 			if (open)
 				buf_puts(b, shells ? "\n  ]}" : "]}");
@@ -98,10 +101,17 @@ list_json(const struct listing *l, struct buf *b)
 		} else if (r->kind == 's' && open) {
 			buf_puts(b, shells ? ",\n   {" : "\n   {");
 			json_fields(b, r);
-			buf_puts(b, "}");
+			buf_puts(b, ", \"attached\": [");
 			shells = true;
+		} else if (r->kind == 'a' && shells) {
+			buf_puts(b, clients ? ",\n     {" : "\n     {");
+			json_fields(b, r);
+			buf_puts(b, "}");
+			clients = true;
 		}
 	}
+	if (shells)
+		buf_puts(b, clients ? "\n    ]}" : "]}");
 	if (open)
 		buf_puts(b, shells ? "\n  ]}\n" : "]}\n");
 	buf_puts(b, "]\n");
@@ -147,8 +157,24 @@ workspace_cells(const struct msg_row *r, char c[LIST_COLUMNS][LIST_CELL])
 		(void)snprintf(c[1], LIST_CELL, "up %lu ms", us / 1000);
 }
 
+/* A client, below its shell. */
 static void
-shell_cells(const struct msg_row *r, char c[LIST_COLUMNS][LIST_CELL])
+client_cells(const struct msg_row *r, char c[LIST_COLUMNS][LIST_CELL])
+{
+	(void)snprintf(c[0], LIST_CELL, "  pid %s", row_get(r, "pid"));
+	(void)snprintf(c[1], LIST_CELL, "%s", strcmp(row_get(r, "read_only"),
+	    "1") == 0 ? "view only" : strcmp(row_get(r, "passive"), "1") == 0 ?
+	    "passive" : "attached");
+	(void)snprintf(c[2], LIST_CELL, "%sx%s", row_get(r, "cols"),
+	    row_get(r, "rows"));
+	put_time(c[4], LIST_CELL, row_get(r, "idle_ms"));
+	put_time(c[5], LIST_CELL, row_get(r, "age_ms"));
+}
+
+/* r's clients stand behind it; passive: how many of them do not count. */
+static void
+shell_cells(const struct msg_row *r, unsigned int passive,
+    char c[LIST_COLUMNS][LIST_CELL])
 {
 	const char *state = row_get(r, "state"), *title, *clients;
 	char name[LIST_CELL];
@@ -169,7 +195,11 @@ shell_cells(const struct msg_row *r, char c[LIST_COLUMNS][LIST_CELL])
 	(void)snprintf(c[2], LIST_CELL, "%sx%s", row_get(r, "cols"),
 	    row_get(r, "rows"));
 	clients = row_get(r, "clients");
-	(void)snprintf(c[3], LIST_CELL, "%s", clients);
+	if (passive > 0)
+		(void)snprintf(c[3], LIST_CELL, "%s, %u passive", clients,
+		    passive);
+	else
+		(void)snprintf(c[3], LIST_CELL, "%s", clients);
 	put_time(c[4], LIST_CELL, row_get(r, "idle_ms"));
 	put_time(c[5], LIST_CELL, row_get(r, "age_ms"));
 	title = row_get(r, "title");
@@ -211,13 +241,65 @@ text_cut(char *s, size_t cols)
 	}
 }
 
-static void
-list_table(const struct listing *l, struct buf *b)
+/* The passive ones among the clients behind a shell's row. */
+static unsigned int
+passive_behind(const struct listing *l, size_t i)
+{
+	unsigned int n = 0;
+
+	for (i++; i < l->nrows && l->rows[i].kind == 'a'; i++)
+		n += strcmp(row_get(&l->rows[i], "passive"), "1") == 0;
+	return n;
+}
+
+/* Rows of text; how many. */
+static size_t
+list_cells(const struct listing *l, bool clients,
+    char (*cells)[LIST_COLUMNS][LIST_CELL])
 {
 	static const char *const heads[LIST_COLUMNS] = { "NAME", "STATE",
 	    "SIZE", "CLIENTS", "IDLE", "AGE", "WHAT" };
+	size_t i, k, n = 1;
+
+	for (k = 0; k < LIST_COLUMNS; k++)
+		(void)snprintf(cells[0][k], LIST_CELL, "%s", heads[k]);
+	for (i = 0; i < l->nrows; i++) {
+		if (l->rows[i].kind == 'w')
+			workspace_cells(&l->rows[i], cells[n++]);
+		else if (l->rows[i].kind == 's')
+			shell_cells(&l->rows[i], passive_behind(l, i),
+			    cells[n++]);
+		else if (clients)
+			client_cells(&l->rows[i], cells[n++]);
+	}
+	return n;
+}
+
+static void
+list_line(char cells[LIST_COLUMNS][LIST_CELL],
+    const size_t wide[LIST_COLUMNS], size_t cols, struct buf *b)
+{
+	size_t used = 0, k, n;
+
+	for (k = 0; k < LIST_COLUMNS - 1; k++) {
+		buf_puts(b, cells[k]);
+		for (n = text_cols(cells[k]); n < wide[k] + 2; n++)
+			buf_u8(b, ' ');
+		used += wide[k] + 2;
+	}
+	if (cols > 0)
+		text_cut(cells[k], cols > used ? cols - used : 0);
+	buf_puts(b, cells[k]);
+	while (b->len > 0 && b->data[b->len - 1] == ' ')
+		b->len--;
+	buf_puts(b, "\n");
+}
+
+static void
+list_table(const struct listing *l, bool clients, struct buf *b)
+{
 	char (*cells)[LIST_COLUMNS][LIST_CELL];
-	size_t wide[LIST_COLUMNS], i, k, n, used, cols = 0;
+	size_t wide[LIST_COLUMNS] = { 0 }, i, k, n, w, cols = 0;
 	struct winsize ws;
 
 	if (l->nrows == 0)
@@ -225,36 +307,13 @@ list_table(const struct listing *l, struct buf *b)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0)
 		cols = ws.ws_col;
 	cells = xcalloc(l->nrows + 1, sizeof *cells);
-	for (k = 0; k < LIST_COLUMNS; k++)
-		(void)snprintf(cells[0][k], LIST_CELL, "%s", heads[k]);
-	for (i = 0; i < l->nrows; i++)
-		(l->rows[i].kind == 'w' ? workspace_cells : shell_cells)
-		    (&l->rows[i], cells[i + 1]);
-	for (k = 0; k < LIST_COLUMNS; k++) {
-		wide[k] = 0;
-		for (i = 0; i <= l->nrows; i++)
-			if ((n = text_cols(cells[i][k])) > wide[k])
-				wide[k] = n;
-	}
-	for (i = 0; i <= l->nrows; i++) {
-		for (used = 0, k = 0; k < LIST_COLUMNS; k++) {
-			n = text_cols(cells[i][k]);
-			if (k == LIST_COLUMNS - 1) {
-				if (cols > 0)
-					text_cut(cells[i][k],
-					    cols > used ? cols - used : 0);
-				buf_puts(b, cells[i][k]);
-				break;
-			}
-			buf_puts(b, cells[i][k]);
-			for (; n < wide[k] + 2; n++)
-				buf_u8(b, ' ');
-			used += wide[k] + 2;
-		}
-		while (b->len > 0 && b->data[b->len - 1] == ' ')
-			b->len--;
-		buf_puts(b, "\n");
-	}
+	n = list_cells(l, clients, cells);
+	for (i = 0; i < n; i++)
+		for (k = 0; k < LIST_COLUMNS; k++)
+			if ((w = text_cols(cells[i][k])) > wide[k])
+				wide[k] = w;
+	for (i = 0; i < n; i++)
+		list_line(cells[i], wide, cols, b);
 	free(cells);
 }
 
@@ -266,7 +325,7 @@ list_answer(uint8_t type, const uint8_t *p, size_t n, void *arg)
 
 	if (type != F_ROW || msg_row_get(&r, p, n) == -1)
 		return QUERY_DEFAULT;
-	if (r.kind != 'w' && r.kind != 's') {
+	if (r.kind != 'w' && r.kind != 's' && r.kind != 'a') {
 		msg_row_free(&r);	/* a newer server's */
 		return QUERY_GO_ON;
 	}
@@ -298,7 +357,10 @@ cmd_list(struct args *args)
 	status = query_run(&q);
 	if (status == 0) {
 		buf_init(&b, LIST_OUT_MAX);
-		(args_has(args, "json") ? list_json : list_table)(&l, &b);
+		if (args_has(args, "json"))
+			list_json(&l, &b);
+		else
+			list_table(&l, args_has(args, "c"), &b);
 		if (say_out(b.data, b.len) == -1)
 			status = STATUS_FAILED;
 		buf_free(&b);

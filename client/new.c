@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "../server/base/fd.h"
+#include "../server/base/limits.h"
 #include "../server/base/mem.h"
+#include "../server/base/size.h"
 #include "envlist.h"
 #include "opchan.h"
 #include "progress.h"
@@ -20,6 +22,10 @@ struct making {
 	struct event_base	*base;
 	struct connect		*connect;
 	struct opchan		*op;
+	const char		*size;		/* a policy for it, or NULL */
+	uint32_t		 sizing;	/* channel that tells it, or 0 */
+	uint64_t		 uid;		/* made: 0 not yet */
+	char			*shell;		/* ... by this name */
 	struct prompter		*prompter;
 	struct progress		*progress;
 	const char		*about;
@@ -68,17 +74,58 @@ making_opening(struct opchan *op, const struct msg_link *l,
 }
 
 static void
+making_made(struct making *m)
+{
+	char *line = xasprintf("%s:%s\n", m->workspace, m->shell);
+
+	opchan_close(m->op);
+	making_end(m, say_out(line, strlen(line)) == -1 ? STATUS_FAILED : 0);
+	free(line);
+}
+
+/* Whose size it has is the server's to know, not the agent's. */
+static void
+making_sizing(struct making *m)
+{
+	struct msg_sizing z = { m->uid, m->workspace, m->shell,
+	    (char *)(uintptr_t)m->size };
+	struct buf b;
+
+	m->sizing = connect_channel(m->connect);
+	connect_use(m->connect, m->sizing, m->workspace, 0);
+	buf_init(&b, WIRE_WORDS_MAX);
+	msg_sizing_put(&b, &z);
+	connect_send(m->connect, CONN_CONTROL, F_SIZING, m->sizing, &b);
+	buf_free(&b);
+}
+
+static void
 making_started(struct opchan *op, const struct msg_started *s, void *arg)
 {
 	struct making *m = arg;
-	char *line = xasprintf("%s:%s\n", m->workspace, s->shell);
-	int status = 0;
 
-	opchan_close(op);
-	if (say_out(line, strlen(line)) == -1)
-		status = STATUS_FAILED;
-	free(line);
-	making_end(m, status);
+	(void)op;
+	m->uid = s->uid;
+	free(m->shell);
+	m->shell = xstrdup(s->shell);
+	if (m->size == NULL)
+		making_made(m);
+	else
+		making_sizing(m);
+}
+
+/* The answer: the shell is there in any case. */
+static void
+making_sized(struct making *m, uint8_t type, const uint8_t *p, size_t n)
+{
+	struct msg_done d;
+
+	if (type != F_DONE || msg_done_get(&d, p, n) == -1)
+		return;
+	making_made(m);
+	if (d.code != R_NONE)
+		m->status = query_refused(m->about, d.code, d.text);
+	msg_done_free(&d);
 }
 
 static void
@@ -106,8 +153,13 @@ static const struct opchan_cb making_opchan_cb = {
 static void
 making_up(struct connect *c, void *arg)
 {
+	struct making *m = arg;
+
 	(void)c;
-	opchan_up(((struct making *)arg)->op);
+	if (m->uid != 0)
+		making_sizing(m);	/* made, by another server */
+	else
+		opchan_up(m->op);
 }
 
 static void
@@ -118,7 +170,9 @@ making_down(struct connect *c, const char *why, void *arg)
 	(void)c;
 	(void)why;
 	prompter_forget(m->prompter);
-	opchan_down(m->op);
+	m->sizing = 0;
+	if (m->uid == 0)
+		opchan_down(m->op);
 }
 
 static void
@@ -132,6 +186,8 @@ making_message(struct connect *c, uint8_t type, uint32_t channel,
 		prompter_ask(m->prompter, channel, p, n);
 	else if (type == F_PROGRESS)
 		progress_sent(m->progress, p, n);
+	else if (m->sizing != 0 && channel == m->sizing)
+		making_sized(m, type, p, n);
 	else if (!m->over)
 		(void)opchan_message(m->op, type, channel, p, n);
 }
@@ -171,12 +227,17 @@ cmd_new(struct args *args)
 {
 	struct making m;
 	struct opchan_setup setup;
+	struct size size = { SIZE_DEFAULT, 0, 0 };
 	struct event *sig;
 	char *workspace, *shell;
 	int status;
 
 	if (args->dashes && args->nrest == 0)
 		return usage_error(args->cmd, "there is no command after --");
+	if (args_has(args, "size") &&
+	    size_parse(args_value(args, "size"), &size) == -1)
+		return usage_error(args->cmd, "--size: %s is not " SIZE_WORDS,
+		    args_value(args, "size"));
 	/* No shell named: a fresh number, made up by the agent. */
 	status = query_target(args, args->words[0], NULL, &workspace, &shell);
 	if (status != 0)
@@ -184,6 +245,7 @@ cmd_new(struct args *args)
 	memset(&m, 0, sizeof m);
 	m.about = args->words[0];
 	m.base = fd_loop(0);
+	m.size = args_value(args, "size");
 	m.progress = progress_new(m.base);
 	m.connect = connect_new(m.base, args->place, CONNECT_START,
 	    &making_connect_cb, &m);
@@ -197,6 +259,8 @@ cmd_new(struct args *args)
 	setup.open.kind = OP_NEW;
 	setup.open.shell = shell;
 	setup.open.argv = args->rest;
+	setup.open.rows = size.rows;
+	setup.open.cols = size.cols;
 	m.op = opchan_new(m.connect, &setup, &making_opchan_cb, &m);
 	connect_begin(m.connect);
 	if (!m.over)
@@ -210,6 +274,7 @@ cmd_new(struct args *args)
 	progress_free(m.progress);
 	connect_free(m.connect);
 	event_base_free(m.base);
+	free(m.shell);
 	free(m.workspace);
 	free(workspace);
 	free(shell);

@@ -91,6 +91,7 @@ asking_default(struct asking *a, uint8_t type, const uint8_t *p, size_t n)
 		if (msg_done_get(&d, p, n) == -1)
 			break;
 		progress_text(a->progress, NULL);
+		a->q->refused = d.code;
 		asking_end(a, d.code == R_NONE ? (int)d.status :
 		    query_refused(a->q->about, d.code, d.text));
 		msg_done_free(&d);
@@ -171,7 +172,7 @@ asking_failed(struct connect *c, const char *why, void *arg)
 		return;		/* answered, and then it went */
 	progress_text(a->progress, NULL);
 	if (!a->q->quiet)
-		say("%s", why);
+		say("%s", a->q->no_server != NULL ? a->q->no_server : why);
 	asking_end(a, STATUS_FAILED);
 }
 
@@ -258,6 +259,14 @@ query_run(struct query *q)
 	buf_free(&q->body);
 	free(a.failed);
 	return a.status;
+}
+
+const char *
+row_get(const struct msg_row *r, const char *name)
+{
+	const char *s = row_value(r, name);
+
+	return s != NULL ? s : "";
 }
 
 int

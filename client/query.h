@@ -18,9 +18,12 @@ struct query {
 	int		 use_flags;	/* USE_MAY_PROMPT is added if possible */
 	uint8_t		 type;		/* of the question; 0: only the USE */
 	struct buf	 body;		/* freed by query_run */
+	const char	*no_server;	/* said if none runs and none is to
+					 * be started; NULL: what is wrong */
 	uint32_t	 timeout_ms;	/* 0: none; then STATUS_TIMEOUT */
 	const char	*about;		/* in front of an error, or NULL */
 	bool		 quiet;		/* errors are not said */
+	uint16_t	 refused;	/* set: the answer's code, if it was no */
 	/* Each frame on its channel: QUERY_GO_ON, QUERY_DEFAULT or the exit
 	 * status. By default: DONE ends (its text is said if it is an error),
 	 * a link that cannot come up ends, all else is passed over. */
@@ -33,6 +36,8 @@ struct query {
 int	 query_run(struct query *);
 /* Says what a DONE or REFUSED means; its exit status. */
 int	 query_refused(const char *about, uint16_t code, const char *text);
+/* A field of a ROW, "" if it has none of that name. */
+const char *row_get(const struct msg_row *, const char *name);
 /* Splits WS[:SHELL] for a command; usage errors are said. 0, or an exit
  * status. shell NULL if none was named and fallback is NULL. */
 int	 query_target(const struct args *, const char *text,

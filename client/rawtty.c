@@ -66,3 +66,15 @@ rawtty_size(int fd, int *rows, int *cols)
 	if (ws.ws_col > 0)
 		*cols = ws.ws_col;
 }
+
+void
+rawtty_pixels(int fd, int *x, int *y)
+{
+	struct winsize ws;
+
+	*x = *y = 0;
+	if (ioctl(fd, TIOCGWINSZ, &ws) == -1)
+		return;
+	*x = ws.ws_xpixel;
+	*y = ws.ws_ypixel;
+}

@@ -25,6 +25,8 @@ int	 rawtty_raw(struct rawtty *);			/* -1 with errno */
 void	 rawtty_restore(struct rawtty *);
 /* 24x80 if the terminal does not know. */
 void	 rawtty_size(int fd, int *rows, int *cols);
+/* Its size in pixels; 0 if it does not say. */
+void	 rawtty_pixels(int fd, int *x, int *y);
 
 struct watchdog;
 
