@@ -266,9 +266,13 @@ mirror_keep(struct mirror *m)
 	/* Whoever begins from it would not see the question. */
 	if (questions_open(m->questions))
 		return;
-	/* A link that is full has better things to carry. */
-	if (link_queued(m->shell->ws->link) > LINK_QUEUE_LOW)
+	/* A link that is full has better things to carry; in a pause nothing
+	 * else would bring us here again. */
+	if (link_queued(m->shell->ws->link) > LINK_QUEUE_LOW) {
+		if (!evtimer_pending(m->quiet_ev, NULL))
+			evtimer_add(m->quiet_ev, &tv);
 		return;
+	}
 	quiet = now - m->output_ms >= CHECKPOINT_QUIET_MS;
 	/* A keeper's costs no link anything. */
 	worth = at - m->full_at >= (keeper ? 1 : CHECKPOINT_FULL_QUIET);
