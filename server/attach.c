@@ -430,6 +430,13 @@ attach_try(struct attachment *a)
 		free(why);
 		return;
 	}
+	/* Its terminal lacks lines that are on their way. */
+	if (sh->ws->up && sh->mirror != NULL && a->want.lines != UINT64_MAX &&
+	    past_behind(sh->mirror, a->want.lines) &&
+	    clock_ms() - a->pending_ms <= REPLAY_HOLD_MS) {
+		(void)past_wanted(sh->mirror, UINT32_MAX);
+		return;
+	}
 	if (sshell_visible(sh))
 		attach_show(a, sh);
 	else if (sh->mirror != NULL && sh->mirror->begun &&

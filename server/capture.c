@@ -96,7 +96,7 @@ capture_try(struct request *r)
 	const struct screen *screen;
 	struct sshell *sh;
 	struct buf b;
-	bool answered;
+	bool answered, gap;
 	int y, first, last;
 
 	if ((sh = shell_of(r, &answered)) == NULL)
@@ -105,6 +105,9 @@ capture_try(struct request *r)
 		capture_raw(r, sh);
 		return true;
 	}
+	gap = past_wanted(sh->mirror, r->history);
+	if (gap && sh->ws->up)
+		return false;
 	screen = sh->mirror->screen;
 	blame_on(sh->uid, screen_offset(screen), screen_offset(screen));
 	first = -screen_history(screen);
@@ -115,6 +118,10 @@ capture_try(struct request *r)
 		if (!row_blank(screen, last - 1))
 			break;
 	buf_init(&b, CAPTURE_MAX_BYTES);
+	if (gap || (sh->mirror->past_lost && r->history > (uint32_t)-first))
+		buf_printf(&b, "[dlmux: the lines before this one are %s]\n",
+		    gap ? "still in the workspace, which is not connected" :
+		    "lost");
 	for (y = first; y < last; y++) {
 		screen_row_text(screen, y, (r->flags & CAPTURE_ESCAPES) != 0,
 		    &b, NULL);

@@ -121,6 +121,8 @@ struct workspace {
 	uint8_t			 agent[MSG_ID];	/* the newest instance seen */
 	bool			 agent_known;
 	char			*agent_version;
+	bool			 agent_history;	/* it has FEATURE_HISTORY */
+	uint64_t		 asked_past;	/* uid of the shell; 0: none */
 	bool			 up, ready;	/* ready: READY came */
 	bool			 changed;	/* pending ones try again */
 	bool			 refresh;	/* REFRESH when it comes up */
@@ -276,16 +278,21 @@ struct mark {
 	uint64_t	 ms;		/* clock_ms() */
 };
 
+struct past;
 struct quarantine;
 
 struct mirror {
 	struct sshell	*shell;
 	struct quarantine *quarantine;	/* NULL: its output is parsed */
+	struct past	*past;		/* history that is still to come */
+	bool		 past_lost;	/* ... and did not */
+	bool		 whole;		/* no light beginning this time */
 	struct screen	*screen;
 	bool		 begun;		/* something came: there is a picture */
 	bool		 watching;	/* on this link */
 	bool		 broken;	/* gave up on it */
 	bool		 muted;
+	bool		 replaying;	/* from past.c, not from the agent */
 	uint8_t		 level;
 	uint64_t	 told;		/* last TAKEN */
 	uint64_t	 sync_to;	/* caught up from this offset on */
@@ -312,8 +319,32 @@ void	 mirror_looked_at(struct mirror *);
 void	 mirror_message(struct mirror *, uint8_t type, const uint8_t *, size_t);
 void	 mirror_settle(struct mirror *);
 bool	 mirror_synced(const struct mirror *);
+/* Back to a checkpoint, and from there with what came since, as if it had
+ * begun with that. -1: damaged, and the screen is empty. */
+int	 mirror_rewind(struct mirror *, const uint8_t *, size_t, uint64_t offset);
+void	 mirror_replay(struct mirror *, uint8_t type, const uint8_t *, size_t);
+/* Anew from the agent's newest full checkpoint. */
+void	 mirror_whole(struct mirror *);
 /* Of this operation, NULL if none is remembered. */
 const struct mark *mirror_mark(const struct mirror *, const uint8_t op[MSG_ID]);
+
+/* --- past.c ---------------------------------------------------------------- */
+
+/* The mirror begins with a light checkpoint: what is behind it comes later. */
+void	 past_begin(struct mirror *, uint64_t offset);
+void	 past_free(struct mirror *);
+/* A message that the mirror follows. */
+void	 past_record(struct mirror *, uint8_t type, const uint8_t *, size_t);
+/* The answer to HISTORY. */
+void	 past_arrived(struct mirror *, const uint8_t *, size_t);
+/* End of pass: asks for the next one, when nothing better is to do. */
+void	 past_settle(struct workspace *);
+void	 past_link_down(struct workspace *);
+/* Somebody wants so many lines of history: is there more to wait for? */
+bool	 past_wanted(struct mirror *, uint32_t lines);
+/* Lines of it that a terminal has seen last: is it missing some that are not
+ * here yet? */
+bool	 past_behind(const struct mirror *, uint64_t lines);
 
 /* --- quarantine.c --------------------------------------------------------- */
 

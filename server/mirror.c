@@ -30,7 +30,8 @@ mirror_answer(uint64_t offset, const void *data, size_t len, void *arg)
 {
 	struct mirror *m = arg;
 
-	questions_answer(m->questions, offset, data, len);
+	if (!m->replaying)
+		questions_answer(m->questions, offset, data, len);
 }
 
 static void
@@ -38,7 +39,8 @@ mirror_colour(uint64_t offset, const struct screen_ask *ask, void *arg)
 {
 	struct mirror *m = arg;
 
-	questions_colour(m->questions, offset, ask);
+	if (!m->replaying)
+		questions_colour(m->questions, offset, ask);
 }
 
 static void
@@ -119,6 +121,7 @@ mirror_free(struct mirror *m)
 		return;
 	event_free(m->quiet_ev);
 	questions_free(m->questions);
+	past_free(m);
 	quarantine_free(m);
 	screen_free(m->screen);
 	free(m);
@@ -137,11 +140,16 @@ mirror_send_watch(struct mirror *m)
 {
 	struct sshell *sh = m->shell;
 	uint64_t from = m->begun ? screen_offset(m->screen) : 0;
+	enum watch_have begin = m->begun ? WATCH_FROM : WATCH_NEWEST;
 	struct buf b;
 
+	/* A keeper has no clients to wait for the rest. */
+	if (!m->begun && !m->whole && sh->ws->agent_history &&
+	    !sh->ws->server->keeper)
+		begin = WATCH_LIGHT;
 	buf_init(&b, 64);
 	buf_u8(&b, m->level);
-	buf_u8(&b, m->begun);
+	buf_u8(&b, (uint8_t)begin);
 	buf_u64(&b, from);
 	buf_u64(&b, (m->begun ? from : sh->end) + WATCH_WINDOW);
 	link_send_buf(sh->ws->link, CONN_CONTROL, F_WATCH, sh->id, &b);
@@ -217,11 +225,23 @@ mirror_resync(struct mirror *m, const char *why)
 	}
 	m->resync_at = at;
 	m->begun = false;
+	past_free(m);
+	mirror_send_watch(m);
+}
+
+void
+mirror_whole(struct mirror *m)
+{
+	log_info("%s:%s: begins anew, with all its history", m->shell->ws->name,
+	    m->shell->name);
+	past_free(m);
+	m->whole = true;
+	m->begun = false;
 	mirror_send_watch(m);
 }
 
 static void
-mirror_checkpoint(struct mirror *m, enum checkpoint_kind kind)
+mirror_send_checkpoint(struct mirror *m, enum checkpoint_kind kind)
 {
 	struct sshell *sh = m->shell;
 	uint64_t at = screen_offset(m->screen);
@@ -244,6 +264,17 @@ mirror_checkpoint(struct mirror *m, enum checkpoint_kind kind)
 			HOOK("server-checkpoint");
 	}
 	buf_free(&b);
+}
+
+static void
+mirror_checkpoint(struct mirror *m, enum checkpoint_kind kind)
+{
+	uint64_t at = screen_offset(m->screen);
+
+	/* For the next server's first picture. */
+	if (kind == CHECKPOINT_FULL && m->shell->ws->agent_history)
+		mirror_send_checkpoint(m, CHECKPOINT_LIGHT);
+	mirror_send_checkpoint(m, kind);
 	m->light_at = at;
 	m->light_ms = clock_ms();
 	if (kind == CHECKPOINT_FULL) {
@@ -276,9 +307,11 @@ mirror_keep(struct mirror *m)
 	quiet = now - m->output_ms >= CHECKPOINT_QUIET_MS;
 	/* A keeper's costs no link anything. */
 	worth = at - m->full_at >= (keeper ? 1 : CHECKPOINT_FULL_QUIET);
-	if ((keeper && at - m->full_at >= CHECKPOINT_FULL_KEEPER) ||
+	/* Ours would know less than theirs. */
+	if (m->past == NULL &&
+	    ((keeper && at - m->full_at >= CHECKPOINT_FULL_KEEPER) ||
 	    (at - m->full_at >= CHECKPOINT_FULL_EVERY &&
-	    now - m->full_ms >= FULL_GAP_MS) || (quiet && worth))
+	    now - m->full_ms >= FULL_GAP_MS) || (quiet && worth)))
 		mirror_checkpoint(m, CHECKPOINT_FULL);
 	else if (at - m->light_at >= CHECKPOINT_LIGHT_EVERY &&
 	    now - m->light_ms >= LIGHT_GAP_MS)
@@ -419,9 +452,10 @@ on_checkpoint(struct mirror *m, struct rd *r)
 	uint64_t offset = rd_u64(r);
 	uint16_t rows, cols;
 	const uint8_t *p;
+	uint8_t kind;
 	size_t len;
 
-	(void)rd_u8(r);
+	kind = rd_u8(r);
 	rows = rd_u16(r);
 	cols = rd_u16(r);
 	p = rd_rest(r, &len);
@@ -430,6 +464,8 @@ on_checkpoint(struct mirror *m, struct rd *r)
 	/* Asked for twice (the level changed before the first came). */
 	if (m->begun && offset < screen_offset(m->screen))
 		return;
+	past_free(m);
+	m->past_lost = m->whole = false;
 	if (m->quarantine != NULL)
 		quarantine_jump(m, offset);
 	else if (screen_restore(m->screen, p, len) == -1) {
@@ -446,6 +482,9 @@ on_checkpoint(struct mirror *m, struct rd *r)
 	m->shell->rows = rows;
 	m->shell->cols = cols;
 	mirror_begin(m, offset);
+	if (kind == CHECKPOINT_LIGHT && m->quarantine == NULL &&
+	    m->shell->ws->agent_history)
+		past_begin(m, offset);
 	if (m->muted && offset >= m->mute_to) {
 		screen_mute(m->screen, false);
 		m->muted = false;
@@ -467,6 +506,7 @@ on_gap(struct mirror *m, struct rd *r)
 		from = screen_offset(m->screen);
 	if (m->begun)
 		m->lost_bytes += to - from;
+	past_free(m);
 	mirror_anew(m, to);
 	mirror_begin(m, to);
 }
@@ -485,37 +525,38 @@ mirror_mark(const struct mirror *m, const uint8_t op[MSG_ID])
 static void
 on_mark(struct mirror *m, struct rd *r)
 {
+	const struct mark *known;
 	const uint8_t *op;
 	struct mark *k;
 
 	(void)rd_u64(r);
 	op = rd_raw(r, MSG_ID);
-	/* Told again after a WATCH from further back: the first counts. */
-	if (op == NULL || !rd_end(r) || !m->begun || mirror_mark(m, op) != NULL)
+	if (op == NULL || !rd_end(r) || !m->begun)
 		return;
-	k = &m->marks[m->nmarks++ % MIRROR_MARKS];
+	/* Told again after a WATCH from further back: the first counts; but
+	 * cells that are written anew are of a newer generation. */
+	if ((known = mirror_mark(m, op)) != NULL && !m->replaying)
+		return;
+	k = known != NULL ? &m->marks[known - m->marks] :
+	    &m->marks[m->nmarks++ % MIRROR_MARKS];
 	memcpy(k->op, op, MSG_ID);
 	k->gen = screen_mark(m->screen);
 	k->lines = screen_lines(m->screen);
 	k->epoch = screen_epoch(m->screen);
+	if (known != NULL)
+		return;
 	k->ms = clock_ms();
 	wait_mark(m->shell, k);
 }
 
-void
-mirror_message(struct mirror *m, uint8_t type, const uint8_t *data, size_t len)
+static void
+mirror_follow(struct mirror *m, uint8_t type, const uint8_t *data, size_t len)
 {
 	struct rd r;
-	uint64_t offset;
-	bool synced = mirror_synced(m);
 
-	if (!m->watching || m->broken)
-		return;
-	/* They all begin with it. */
-	rd_init(&r, data, len);
-	offset = rd_u64(&r);
-	blame_on(m->shell->uid, offset, offset + (type == F_OUTPUT ? r.left :
-	    0));
+	if (m->begun && (type == F_OUTPUT || type == F_RESIZED ||
+	    type == F_MARK))
+		past_record(m, type, data, len);
 	rd_init(&r, data, len);
 	switch (type) {
 	case F_OUTPUT:
@@ -534,6 +575,56 @@ mirror_message(struct mirror *m, uint8_t type, const uint8_t *data, size_t len)
 		on_mark(m, &r);
 		break;
 	}
+}
+
+int
+mirror_rewind(struct mirror *m, const uint8_t *p, size_t len, uint64_t offset)
+{
+	int r;
+
+	blame_on(m->shell->uid, offset, offset);
+	r = screen_restore(m->screen, p, len);
+	blame_off();
+	screen_set_offset(m->screen, offset);
+	return r;
+}
+
+void
+mirror_replay(struct mirror *m, uint8_t type, const uint8_t *data, size_t len)
+{
+	struct sshell *sh = m->shell;
+	uint64_t ms = m->output_ms, wall = sh->output_ms, mute_to = m->mute_to;
+	uint64_t at = screen_offset(m->screen);
+
+	m->replaying = m->muted = true;
+	m->mute_to = UINT64_MAX;
+	screen_mute(m->screen, true);
+	blame_on(sh->uid, at, at + len);
+	mirror_follow(m, type, data, len);
+	blame_off();
+	m->replaying = false;
+	m->mute_to = mute_to;
+	m->muted = screen_offset(m->screen) < mute_to;
+	screen_mute(m->screen, m->muted);
+	m->output_ms = ms;
+	sh->output_ms = wall;
+}
+
+void
+mirror_message(struct mirror *m, uint8_t type, const uint8_t *data, size_t len)
+{
+	struct rd r;
+	uint64_t offset;
+	bool synced = mirror_synced(m);
+
+	if (!m->watching || m->broken)
+		return;
+	/* They all begin with it. */
+	rd_init(&r, data, len);
+	offset = rd_u64(&r);
+	blame_on(m->shell->uid, offset, offset + (type == F_OUTPUT ? r.left :
+	    0));
+	mirror_follow(m, type, data, len);
 	blame_off();
 	/* Somebody may have been waiting for this screen to be true. */
 	if (!synced && mirror_synced(m))

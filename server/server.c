@@ -67,6 +67,8 @@ server_pass(int fd, short what, void *arg)
 		workspace_settle(w);
 	}
 	attach_settle(s);
+	TAILQ_FOREACH(w, &s->workspaces, entry)
+		past_settle(w);
 	workspace_forget(s);
 	if (s->reap) {
 		s->reap = false;

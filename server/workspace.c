@@ -592,6 +592,26 @@ workspace_link_prompt(struct link *link, uint32_t id, bool echo,
 
 /* --- the link ----------------------------------------------------------- */
 
+/* For tests: without light beginnings, as with an older agent. */
+static bool
+workspace_whole(void)
+{
+#ifdef DLMUX_HOOKS
+	return getenv("DLMUX_WHOLE") != NULL;
+#else
+	return false;
+#endif
+}
+
+static bool
+strv_has(char *const *v, const char *what)
+{
+	for (; v != NULL && *v != NULL; v++)
+		if (strcmp(*v, what) == 0)
+			return true;
+	return false;
+}
+
 static void
 workspace_up(struct workspace *w, const struct msg_hello *agent)
 {
@@ -617,6 +637,8 @@ workspace_up(struct workspace *w, const struct msg_hello *agent)
 	free(w->agent_version);
 	w->agent_version = xstrdup(agent->version != NULL ? agent->version :
 	    "");
+	w->agent_history = strv_has(agent->features, FEATURE_HISTORY) &&
+	    !workspace_whole();
 	w->up = true;
 	w->ready = false;
 	w->down_ms = 0;
@@ -639,6 +661,7 @@ workspace_down(struct workspace *w, struct link *link)
 	w->down_ms = now - silent;
 	relay_link_down(w);
 	sshell_link_down(w);
+	past_link_down(w);
 	sclient_release(w);
 }
 
@@ -756,6 +779,11 @@ workspace_link_message(struct link *link, uint8_t type, uint32_t channel,
 		sh = sshell_by_id(w, channel);
 		if (sh != NULL && sh->mirror != NULL)
 			mirror_message(sh->mirror, type, data, len);
+		break;
+	case F_HISTORY:
+		sh = sshell_by_id(w, channel);
+		if (sh != NULL && sh->mirror != NULL)
+			past_arrived(sh->mirror, data, len);
 		break;
 	case F_STARTED:
 	case F_REFUSED:

@@ -282,6 +282,13 @@ screen_epoch_lines(const struct screen *s)
 	return s->grid->epoch_lines;
 }
 
+void
+screen_set_epoch(struct screen *s, uint32_t epoch, uint64_t lines)
+{
+	s->grid->epoch = epoch;
+	s->grid->epoch_lines = lines;
+}
+
 uint64_t
 screen_serial(const struct screen *s)
 {

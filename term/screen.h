@@ -112,6 +112,9 @@ uint64_t screen_lines(const struct screen *);
 uint32_t screen_epoch(const struct screen *);
 /* What screen_lines() was when it last changed: later lines are new ones. */
 uint64_t screen_epoch_lines(const struct screen *);
+/* What was rewritten is what it was (the same screen restored anew, and written
+ * to the same place): screen_lines() compares with what it was before. */
+void	 screen_set_epoch(struct screen *, uint32_t epoch, uint64_t lines);
 /* Bumped by every change that a view could show. */
 uint64_t screen_serial(const struct screen *);
 /* Zero-based; *wrap: the cursor stands past the last column (pending wrap). */

@@ -447,7 +447,7 @@ peer_theme(struct peer *from, const uint8_t *data, size_t len)
 static void
 peer_send_hello(struct peer *p)
 {
-	static const char *const features[] = { NULL };
+	static const char *const features[] = { FEATURE_HISTORY, NULL };
 	struct msg_hello m;
 	struct utsname u;
 	struct shell *sh;

@@ -121,9 +121,10 @@ shell_make_room(struct agent *a)
 			continue;
 		if (big != NULL)
 			ring_drop_first(&big->ring);
-		else if (history != NULL && history->full.len > 0)
+		else if (history != NULL && history->full.len > 0) {
 			checkpoint_clear(a, &history->full);
-		else
+			checkpoint_clear(a, &history->twin);
+		} else
 			break;
 	}
 }
@@ -140,7 +141,7 @@ shell_output(struct shell *sh, const void *data, size_t n)
 }
 
 const struct checkpoint *
-shell_checkpoint(const struct shell *sh, uint8_t *kind)
+shell_checkpoint(const struct shell *sh, bool want_light, uint8_t *kind)
 {
 	const struct checkpoint *full = NULL, *light = NULL;
 
@@ -154,6 +155,11 @@ shell_checkpoint(const struct shell *sh, uint8_t *kind)
 		light = NULL;
 	if (full != NULL && (light == NULL || light->offset < full->offset ||
 	    light->offset - full->offset <= LIGHT_SAVES)) {
+		if (want_light && sh->twin.data != NULL &&
+		    sh->ring.end - full->offset <= TWIN_REPLAY_MAX) {
+			*kind = CHECKPOINT_LIGHT;
+			return &sh->twin;
+		}
 		*kind = CHECKPOINT_FULL;
 		return full;
 	}
@@ -195,10 +201,30 @@ shell_keep_checkpoint(struct shell *sh, struct rd *r)
 	    kind == CHECKPOINT_FULL ? "full" : "light",
 	    (unsigned long long)c.offset, (unsigned long long)sh->ring.end,
 	    c.len);
-	if (kind == CHECKPOINT_FULL && sh->light.offset <= c.offset)
-		checkpoint_clear(sh->agent, &sh->light);
+	if (kind == CHECKPOINT_FULL) {
+		checkpoint_clear(sh->agent, &sh->twin);
+		if (sh->light.data != NULL && sh->light.offset == c.offset) {
+			sh->twin = sh->light;
+			memset(&sh->light, 0, sizeof sh->light);
+		} else if (sh->light.offset < c.offset)
+			checkpoint_clear(sh->agent, &sh->light);
+	}
 	shell_make_room(sh->agent);
 	return NULL;
+}
+
+/* What a light checkpoint's twin knows besides; nothing, if it has gone. */
+static void
+shell_history(const struct shell *sh, struct peer *p, uint64_t offset)
+{
+	struct buf b;
+
+	buf_init(&b, sh->full.len + 64);
+	buf_u64(&b, offset);
+	if (sh->full.data != NULL && sh->full.offset == offset)
+		buf_put(&b, sh->full.data, sh->full.len);
+	peer_send(p, CONN_BULK, F_HISTORY, sh->id, &b);
+	buf_free(&b);
 }
 
 /* ---- output ---- */
@@ -473,6 +499,7 @@ shell_free(struct shell *sh)
 	ring_clear(&sh->ring);
 	checkpoint_clear(a, &sh->light);
 	checkpoint_clear(a, &sh->full);
+	checkpoint_clear(a, &sh->twin);
 	TAILQ_REMOVE(&a->shells, sh, entry);
 	a->nshells--;
 	free(sh->name);
@@ -655,7 +682,13 @@ shell_message(struct agent *a, struct peer *p, uint8_t type, uint32_t channel,
 		max = rd_u64(&r);
 		if (!rd_end(&r))
 			return false;
-		why = watch_set(p, sh, level, have != 0, from, max);
+		why = watch_set(p, sh, level, have, from, max);
+		break;
+	case F_HISTORY:
+		from = rd_u64(&r);
+		if (!rd_end(&r))
+			return false;
+		shell_history(sh, p, from);
 		break;
 	case F_TAKEN:
 		from = rd_u64(&r);

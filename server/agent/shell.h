@@ -38,6 +38,7 @@ struct shell {
 
 	struct ring	 ring;
 	struct checkpoint light, full;
+	struct checkpoint twin;		/* light, of the same offset as full */
 	struct watch_list watches;
 	struct event	*lag;		/* while no watcher has credit */
 	uint64_t	 gated_ms;	/* since when; 0: not */
@@ -90,7 +91,9 @@ void	 shell_drain(struct shell *);
 void	 shell_write(struct shell *);
 /* Output below this offset is with every watcher and in a checkpoint. */
 uint64_t shell_safe(const struct shell *);
-/* Newest checkpoint to start somebody from, or NULL. */
-const struct checkpoint *shell_checkpoint(const struct shell *, uint8_t *kind);
+/* Newest checkpoint to start somebody from, or NULL. light: if there is a full
+ * one, its twin is preferred. */
+const struct checkpoint *shell_checkpoint(const struct shell *, bool light,
+	    uint8_t *kind);
 
 #endif

@@ -37,10 +37,11 @@ watch_free(struct watch *w)
 }
 
 const char *
-watch_set(struct peer *p, struct shell *sh, uint8_t level, bool have,
+watch_set(struct peer *p, struct shell *sh, uint8_t level, uint8_t begin,
     uint64_t from, uint64_t max)
 {
 	struct watch *w = watch_find(p, sh);
+	bool have = begin == WATCH_FROM;
 
 	if (level == 0) {
 		if (w != NULL)
@@ -49,6 +50,8 @@ watch_set(struct peer *p, struct shell *sh, uint8_t level, bool have,
 	}
 	if (level > 2)
 		return "WATCH of an unknown level";
+	if (begin > WATCH_LIGHT)
+		return "WATCH of an unknown beginning";
 	if (have && from > sh->ring.end)
 		return "WATCH from beyond the end";
 	if (w == NULL) {
@@ -61,6 +64,7 @@ watch_set(struct peer *p, struct shell *sh, uint8_t level, bool have,
 		peer_watch_unready(p, w);	/* the level sorts it */
 	w->level = level;
 	w->fresh = !have;
+	w->light = begin == WATCH_LIGHT;
 	w->told_end = false;
 	w->lagging = false;
 	w->cursor = w->taken = have ? from : 0;
@@ -160,6 +164,8 @@ watch_send_checkpoint(struct watch *w, const struct checkpoint *c,
 	buf_u16(&b, c->cols);
 	buf_put(&b, c->data, c->len);
 	watch_send(w, F_CHECKPOINT, &b);
+	/* Whoever lags knows the history, and is given a whole one. */
+	w->light = false;
 	watch_go_to(w, c->offset);
 	return true;
 }
@@ -175,7 +181,7 @@ watch_begin(struct watch *w)
 	struct buf b;
 	uint8_t kind;
 
-	if ((c = shell_checkpoint(sh, &kind)) != NULL)
+	if ((c = shell_checkpoint(sh, w->light, &kind)) != NULL)
 		return watch_send_checkpoint(w, c, kind);
 	start = sh->ring.start;
 	if (start == 0) {

@@ -16,6 +16,7 @@ struct watch {
 	uint8_t		 level;		/* 1 mirror, 2 somebody looks */
 	bool		 is_ready;
 	bool		 fresh;		/* needs a beginning */
+	bool		 light;		/* ... and asks for the rest of it later */
 	bool		 told_end;
 	bool		 lagging;	/* was waited for in vain */
 	bool		 bulk;		/* goes behind everybody's keys: there is a
@@ -29,8 +30,8 @@ struct watch {
 };
 
 /* F_WATCH and F_TAKEN. NULL, or what was wrong with it. */
-const char *watch_set(struct peer *, struct shell *, uint8_t level, bool have,
-	    uint64_t from, uint64_t max);
+const char *watch_set(struct peer *, struct shell *, uint8_t level,
+	    uint8_t have, uint64_t from, uint64_t max);
 const char *watch_taken(struct peer *, struct shell *, uint64_t taken,
 	    uint64_t max);
 void	 watch_free(struct watch *);

@@ -411,6 +411,12 @@
  * that is heard but takes nothing. */
 #define LAG_MS			1000
 #define LAG_HEARD_MS		10000
+/* A server that takes the history later (HISTORY) keeps what comes before it,
+ * and goes through that a second time: so much from the checkpoint on, then
+ * so much in all, and so many resizes, each of which may be a reflow. */
+#define TWIN_REPLAY_MAX		(256u << 10)
+#define PAST_LOG_MAX		(1u << 20)
+#define PAST_RESIZES		16u
 /* A checkpoint without history is preferred when it saves so much. */
 #define LIGHT_SAVES		(1u << 20)
 /* The keeper: starts so long after output came that no server reads (a server

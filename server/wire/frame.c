@@ -57,6 +57,7 @@ static const struct frame_kind table[] = {
 	{ F_DISMISS,	"DISMISS",	SA,	0 },
 	{ F_JOBS,	"JOBS",		SA | A,	4 },
 	{ F_THEME,	"THEME",	SA | A,	WIRE_THEME_MAX },
+	{ F_HISTORY,	"HISTORY",	SA | A,	WIRE_CHECKPOINT_MAX + 64 },
 
 	{ F_USE,	"USE",		C,	FRAME_OPEN_MAX },
 	{ F_LINK,	"LINK",		SC,	2 * WIRE_WORDS_MAX },

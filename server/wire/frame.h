@@ -55,6 +55,7 @@ enum frame_type {
 	F_MARK		= 0x34,
 	F_CHECKPOINT	= 0x35,
 	F_GAP		= 0x36,
+	F_HISTORY	= 0x37,
 	F_WATCH		= 0x38,
 	F_TAKEN		= 0x39,
 	F_ANSWER	= 0x3a,

@@ -28,8 +28,14 @@ struct msg_hello {		/* F_HELLO, either side of either connection */
 	char	*version;	/* "1.0" */
 	char	*host;		/* nodename */
 	char	*machine;	/* uname -sm */
-	char	**features;
+	char	**features;	/* FEATURE_*: what it understands besides */
 };
+
+/* An agent's: WATCH_LIGHT and HISTORY. */
+#define FEATURE_HISTORY	"history"
+/* What a WATCH begins with: the newest checkpoint, there where the server
+ * stands, or the screen alone if the rest of it can be had later. */
+enum watch_have { WATCH_NEWEST, WATCH_FROM, WATCH_LIGHT };
 
 enum op_kind { OP_EXEC = 1, OP_NEW, OP_INPUT };
 
