@@ -194,6 +194,9 @@ fail_upload(struct attempt *a)
 	else if (strncmp(clean, "run ", 4) == 0)
 		fail_with(a, xasprintf("the agent does not run in%s (it was "
 		    "built for another machine or C library?)", dir));
+	else if (strncmp(clean, "rename ", 7) == 0)
+		fail_with(a, xasprintf("%s/dlmux-%s is in the agent's way; "
+		    "remove it", dir + 1, a->payload.hash));
 	else if (strncmp(clean, "start ", 6) == 0)
 		fail_with(a, xasprintf("the agent could not be started "
 		    "in%s", dir));

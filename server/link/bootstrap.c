@@ -78,7 +78,7 @@ static const char cold[] =
 	"head -c $s >$t; echo \"$m GOT $s\"; "
 	"test $(wc -c <$t) -eq $s && chmod 700 $t && "
 	"w=run && $t agent --confirm $s $k && "
-	"w=rename && mv -f $t $a && "
+	"w=rename && { test -d $a || mv -f $t $a; } && test -f $a && "
 	"w=start && exec $a agent --stdio $m; "
 	"rm -f $t; echo \"$m FAIL $w $d\"; exit 1";
 
