@@ -44,6 +44,7 @@ struct connect {
 	bool			 over;		/* failed() was called */
 
 	uint64_t		 deadline;	/* clock_ms(): give up looking */
+	uint64_t		 no_start;	/* clock_ms(): another starts it */
 	int			 deaths;	/* without a word from the server */
 	int			 wait_ms;	/* before the next try */
 	int			 asked_back;	/* a socket that was removed */
@@ -193,7 +194,8 @@ connect_take_fail(struct connect *c, const uint8_t *p, size_t n)
 	free(why);
 }
 
-/* A restart is like a death: look again. But a server that was stopped must
+/* A restart is like a death: look again, but leave the start to who restarts
+ * it. And a server that was stopped must
  * not be started again by whoever happened to be connected. */
 static void
 connect_take_bye(struct connect *c, const uint8_t *p, size_t n)
@@ -207,7 +209,8 @@ connect_take_bye(struct connect *c, const uint8_t *p, size_t n)
 		conn_flush(c->conn);
 		connect_drop(c);
 		connect_fail(c, "the server was stopped");
-	}
+	} else
+		c->no_start = clock_ms() + CONNECT_RESTART_MS;
 	free(text);
 }
 
@@ -494,7 +497,7 @@ connect_try(struct connect *c, bool may_start)
 		return;
 	}
 	/* EAGAIN: it is there, but its backlog is full. */
-	if (may_start && error != EAGAIN) {
+	if (may_start && error != EAGAIN && clock_ms() >= c->no_start) {
 		connect_start(c);
 		return;
 	}

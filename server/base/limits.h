@@ -303,6 +303,10 @@
 /* From no server to one that answers, a slow disk and a busy machine
  * included. */
 #define CONNECT_SERVER_MS	10000
+/* Who restarts the server starts it, perhaps as a newer version: clients that
+ * run an older one do not get in first. Should it die over it, they start one
+ * after all. */
+#define CONNECT_RESTART_MS	3000
 /* Deaths of the server without a word between them: then it dies of what it
  * is asked, and asking on only starts it for ever. */
 #define CONNECT_DEATHS_MAX	5

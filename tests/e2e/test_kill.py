@@ -6,10 +6,18 @@ server, the ssh process, the front, one at a time and in pairs, at moments
 that a seed chooses and the log names. Afterwards the counter is whole, the
 text is whole and once, and the bytes are the same.
 
+Then the server alone, again and again under that load, each time at another
+moment that the seed chose: three times, or DLMUX_KILL_ROUNDS times
+(`DLMUX_KILL_ROUNDS=100 tests/e2e/run kill.under_load`), with a table of the
+phases that were hit and of how long it took from the kill to the first echoed
+key and the first new byte.
+
 DLMUX_KILL_MB (4) and DLMUX_KILL_ROUNDS (1) make it longer; DLMUX_SEED repeats
 a run."""
 
+import collections
 import hashlib
+import json
 import os
 import random
 import re
@@ -36,6 +44,8 @@ class Stream:
         self.sent = hashlib.sha256()
         self.got = hashlib.sha256()
         self.count = 0
+        self.last = 0.0             # when it last moved
+        self.mark, self.passed = 0, None    # and went beyond the mark
         self.allowed = 0
         self.moved = threading.Condition()
         self.p = t.popen('exec', ws, '--', 'sh', '-c', 'cat; exit 37',
@@ -66,6 +76,9 @@ class Stream:
                 else:
                     self.got.update(b)
                     self.count += len(b)
+                self.last = time.monotonic()
+                if self.passed is None and self.count > self.mark:
+                    self.passed = self.last
                 self.moved.notify_all()
             if not b:
                 return
@@ -86,6 +99,18 @@ class Stream:
                 raise Failure('the stream stands still at %d of %d: %r' % (
                     self.count, self.total, self.err))
 
+    def set_mark(self):
+        with self.moved:
+            self.mark, self.passed = self.count, None
+
+    def first_new(self):
+        """When the first byte beyond the mark came."""
+        with self.moved:
+            if not self.moved.wait_for(lambda: self.passed is not None,
+                                       60 * SLOW):
+                raise Failure('no byte after %d: %r' % (self.mark, self.err))
+            return self.passed
+
     def end(self):
         self.allow(self.total)
         for x in self.threads:
@@ -96,8 +121,8 @@ class Stream:
 
 
 class Matrix:
-    def __init__(self, t, ws, seed):
-        self.t, self.ws = t, ws
+    def __init__(self, t, ws, seed, mb=MB, echo=False):
+        self.t, self.ws, self.mb = t, ws, mb
         self.rnd = random.Random(seed)
         self.seed = seed
         self.file = t.path('typed-%d' % seed)
@@ -108,8 +133,8 @@ class Matrix:
         t.run('new', c, '--', 'sh', '-c', 'i=0; while [ ! -e %s ]; do '
               'i=$((i+1)); echo "c $i"; [ $((i %% 4)) = 0 ] && sleep 0.02; '
               'done; echo "end $i"; exec cat' % self.stop)
-        t.run('new', k, '--', 'sh', '-c', 'stty -echo; echo ready; '
-              'exec cat >%s' % self.file)
+        t.run('new', k, '--', 'sh', '-c', '%secho ready; exec cat >%s' % (
+            '' if echo else 'stty -echo; ', self.file))
         t.wait_capture(k, 'ready')
         self.show = t.outer('attach', c, shell=True)
         self.show.see('^c [0-9]+$')
@@ -117,7 +142,7 @@ class Matrix:
         self.typer.see('ready')
         self.lines = 0
         self.text = []
-        self.stream = Stream(t, ws, MB, self.rnd)
+        self.stream = Stream(t, ws, mb, self.rnd)
 
     def type(self, n=5):
         for _ in range(n):
@@ -186,10 +211,8 @@ class Matrix:
         t.run('wait', self.cat, '--exit', '--timeout', '20', timeout=30)
         with open(self.file) as f:
             eq(f.read(), ''.join(self.text), 'the typed text')
-        print('counter 1..%d whole, %d lines once, %d MB both ways' % (
-            last, self.lines, MB))
         t.note('seed %d: counter 1..%d whole, %d lines once, %d MiB both ways'
-               % (self.seed, last, self.lines, MB))
+               % (self.seed, last, self.lines, self.mb))
         t.run('kill', self.count)
         # The client that showed its end may have dismissed this one.
         t.run('kill', self.cat, rc=None)
@@ -244,6 +267,210 @@ def local_server(t):
     t.config('HistoryLines 200000\n')
     matrix(t, 'local', [('server',), ('client',), ('server',),
                         ('client', 'server')])
+
+
+# --- the server alone, at any moment ------------------------------------------
+
+KILLS = 3 if ROUNDS == 1 else ROUNDS
+PIECE = 1 << 20                 # of the stream, a round
+MORE = 1 << 17                  # and when it was killed
+HOOKS = ('link-hello', 'server-open', 'server-frame')
+
+
+def share(times, part):
+    times = sorted(times)
+    return 1000 * times[min(len(times) - 1, int(len(times) * part))]
+
+
+class Kills(Matrix):
+    """Each round: a piece of the stream and a line are let go, the server is
+    killed, at once or some time later, sometimes once more before it is
+    back, and the round is over when a key was echoed and a new byte came."""
+
+    def __init__(self, t, ws, seed, rounds):
+        mb = -(-(rounds + 1) * (PIECE + MORE) >> 20)
+        super().__init__(t, ws, seed, mb, echo=True)
+        self.phases = collections.Counter()
+        self.echo, self.byte = [], []
+        self.recent = 0.1       # how long it took last
+
+    def server(self):
+        return wait_for(lambda: self.t.pids(r'server --run'), 20,
+                        'a server', step=0.002)[0]
+
+    def said(self, pid):
+        """The log of that server."""
+        text = ''
+        for d, _, names in os.walk(self.t.home):
+            if 'server.log' in names:
+                with open(d + '/server.log', errors='replace') as f:
+                    text += ''.join(x for x in f if '[%d]' % pid in x)
+        return text
+
+    def phase(self, pid, back):
+        """What it was about, from what it said and what is not done yet."""
+        said = self.said(pid)
+        if 'listens on' not in said:
+            return 'starting'
+        if '%s: up' % self.ws not in said:
+            return 'before the link'
+        if not back:
+            return 'restoring'
+        if self.unseen():
+            return 'with a key on its way'
+        if self.stream.count < self.stream.allowed:
+            return 'with bytes on their way'
+        return 'with the counter alone'
+
+    def unseen(self):
+        line = self.text[-1].split(' z')[0].rstrip() if self.text else ''
+        return not any(line in r for r in self.typer.screen().rows)
+
+    def strike(self, pid, phase):
+        """Kills what stands still, and says when."""
+        while time.monotonic() - self.stream.last < 0.005:
+            time.sleep(0.002)   # what is in the client is no recovery
+        self.stream.set_mark()
+        t0 = time.monotonic()
+        os.kill(pid, signal.SIGKILL)
+        self.phases[phase] += 1
+        print('kill %d: server %d %s; %d bytes, line %d' % (
+            sum(self.phases.values()), pid, phase, self.stream.mark,
+            self.lines))
+        return t0
+
+    def hold(self, back, pid=None):
+        pid = pid or self.server()
+        os.kill(pid, signal.SIGSTOP)
+        wait_for(lambda: open('/proc/%d/stat' % pid).read().rpartition(')')[2]
+                 .split()[0] in 'TZ', 5, 'it stands', step=0.001)
+        return pid, self.phase(pid, back)
+
+    def at_hook(self, name):
+        """In the middle of that: now, or when it comes back."""
+        if name == 'server-frame':
+            h = self.t.hook(name)
+        else:
+            pid, phase = self.hold(True)
+            h = self.t.hook(name)
+            self.strike(pid, phase)
+        pid = h.wait(20)
+        if pid not in self.t.pids(r'server --run'):
+            os.kill(pid, signal.SIGCONT)        # the keeper came by
+            return None
+        return self.strike(pid, 'at ' + name)
+
+    def round(self, left):
+        """So many kills at most; returns how many it took."""
+        before = sum(self.phases.values())
+        rnd, pid = self.rnd, self.server()
+        how, wait = rnd.random(), rnd.uniform(0, 0.012)
+        self.stream.allow(self.stream.allowed + PIECE)
+        self.type(1)
+        struck = None
+        if how < 0.2 and left >= 2:
+            struck, pid = self.at_hook(rnd.choice(HOOKS)), None
+        if struck is None and sum(self.phases.values()) - before < left:
+            time.sleep(wait)
+            struck = self.strike(*self.hold(True, pid))
+            while how > 0.6 and sum(self.phases.values()) - before < \
+                    min(left, 4):
+                time.sleep(rnd.uniform(0, self.recent))
+                struck = self.strike(*self.hold(False))
+                how -= 0.2
+        if struck is not None:
+            self.back(struck)
+        return sum(self.phases.values()) - before
+
+    def back(self, since):
+        """Until a key was echoed and a byte came that is new."""
+        self.stream.allow(self.stream.allowed + MORE)
+        self.type(1)
+        # One key and its echo are enough, but a line is found by its number.
+        self.typer.see('^numbered line %06d' % self.lines, 30)
+        self.echo.append(time.monotonic() - since)
+        self.byte.append(self.stream.first_new() - since)
+        self.recent = self.echo[-1]
+        self.recovered()
+
+    def table(self):
+        t = self.t
+        t.note('%-7s %d kills, seed %d, %d recoveries' % (
+            self.ws, sum(self.phases.values()), self.seed, len(self.echo)))
+        for p, n in self.phases.most_common():
+            t.note('    %-28s %4d' % (p, n))
+        for what, times in (('first echoed key', self.echo),
+                            ('first new byte', self.byte)):
+            t.note('    %-17s p50 %4.0f ms  p95 %4.0f ms  max %4.0f ms' % (
+                what, share(times, .5), share(times, .95), share(times, 1)))
+
+
+def under_load(t, ws):
+    m = Kills(t, ws, SEED or random.randrange(1, 10 ** 6), KILLS)
+    t.note('seed %d' % m.seed)
+    done = 0
+    while done < KILLS:
+        done += m.round(KILLS - done)
+    m.table()
+    m.end()
+    for what, times in (('key', m.echo), ('byte', m.byte)):
+        ok(share(times, .95) < 3000 * SLOW, 'the first %s: %r' % (what, times))
+
+
+def upgraded(t):
+    """The same program, by another version and so another name."""
+    said = t.run('version').out.split()[1]
+    ok(re.match(r'[0-9]\.', said), 'a version: ' + said)
+    new = '9' + said[1:]
+    with open(t.bin + '/dlmux', 'rb') as f:
+        text = f.read()
+    was, becomes = said.encode() + b'\0', new.encode() + b'\0'
+    ok(was in text, said + ' stands in the program')
+    path = t.write('bin/.new', text.replace(was, becomes), 0o755)
+    os.rename(path, t.bin + '/dlmux')
+    eq(t.run('version').out.split()[1], new, 'the version')
+    return said, new
+
+
+@test(timeout=120)
+def restarts_and_an_upgrade(t):
+    """server restart, and one by a new version, under load: all goes on"""
+    setup(t)
+    m = Kills(t, 'ssh:web', SEED or random.randrange(1, 10 ** 6), 5)
+    agents = t.agent_pids()
+    old = new = t.run('version').out.split()[1]
+    for i in range(4):
+        if i == 2:
+            old, new = upgraded(t)
+        pid = m.server()
+        m.stream.allow(m.stream.allowed + PIECE)
+        m.type(1)
+        m.stream.set_mark()
+        t0 = time.monotonic()
+        t.run('server', 'restart')
+        m.back(t0)
+        k = json.loads(t.run('server', 'status', '--json').out)
+        ok(k['pid'] != pid, 'another server')
+        eq(k['version'], new, 'the server')
+        eq([w['agent'] for w in t.ls()], [old], 'the agent')
+        m.phases['restart ' + ('by another version' if i == 2 else '')] += 1
+    eq(t.agent_pids(), agents, 'agents')
+    m.table()
+    m.end()
+
+
+@test(timeout=60 + KILLS * 4)
+def under_load_local(t):
+    """kill -9 of the server under load, at seeded moments: local"""
+    t.config('HistoryLines 200000\n')
+    under_load(t, 'local')
+
+
+@test(timeout=60 + KILLS * 4)
+def under_load_ssh(t):
+    """kill -9 of the server under load, at seeded moments: an ssh host"""
+    setup(t)
+    under_load(t, 'ssh:web')
 
 
 def at_hook(name, action, m, deadline=30):
