@@ -288,7 +288,7 @@ server_names(struct server *s)
 
 	if (s->stopping)
 		return;
-	if (place_dir(p->dir, &cause) == -1)
+	if (place_again(p, &cause) == -1)
 		goto fail;
 	if (!lock_there(p->server_lock, s->lock_fd)) {
 		lock = lock_take(p->server_lock, &cause);

@@ -163,7 +163,7 @@ daemon_put_back(struct agent *a)
 	struct stat st;
 	int lock;
 
-	if (place_dir(a->place->dir, &cause) == -1)
+	if (place_again(a->place, &cause) == -1)
 		goto fail;
 	if (!lock_there(a->place->agent_lock, a->lock)) {
 		lock = lock_take(a->place->agent_lock, &cause);

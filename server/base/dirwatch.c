@@ -7,6 +7,7 @@
 
 #include "dirwatch.h"
 #include "fd.h"
+#include "limits.h"
 #include "mem.h"
 
 struct dirwatch {
@@ -14,12 +15,13 @@ struct dirwatch {
 	void		(*gone)(void *);
 	void		*arg;
 	int		 fd;
-	struct event	*ev;
+	struct event	*ev, *due;
 };
 
 static void
 dirwatch_event(evutil_socket_t fd, short what, void *arg)
 {
+	static const struct timeval tv = { 0, NAMES_GONE_MS * 1000 };
 	struct dirwatch *w = arg;
 	char events[4096];
 	ssize_t n;
@@ -29,6 +31,17 @@ dirwatch_event(evutil_socket_t fd, short what, void *arg)
 	while ((n = read(fd, events, sizeof events)) > 0 ||
 	    (n == -1 && errno == EINTR))
 		;
+	if (!evtimer_pending(w->due, NULL))
+		evtimer_add(w->due, &tv);
+}
+
+static void
+dirwatch_due(evutil_socket_t fd, short what, void *arg)
+{
+	struct dirwatch *w = arg;
+
+	(void)fd;
+	(void)what;
 	w->gone(w->arg);
 }
 
@@ -49,8 +62,9 @@ dirwatch_new(struct event_base *base, const char *path, void (*gone)(void *),
 	w->path = path;
 	w->gone = gone;
 	w->arg = arg;
+	w->due = evtimer_new(base, dirwatch_due, w);
 	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (w->fd != -1)
+	if (w->fd != -1 && w->due != NULL)
 		w->ev = event_new(base, w->fd, EV_READ | EV_PERSIST,
 		    dirwatch_event, w);
 	if (w->ev == NULL || event_add(w->ev, NULL) == -1) {
@@ -68,6 +82,8 @@ dirwatch_free(struct dirwatch *w)
 		return;
 	if (w->ev != NULL)
 		event_free(w->ev);
+	if (w->due != NULL)
+		event_free(w->due);
 	fd_close(&w->fd);
 	free(w);
 }

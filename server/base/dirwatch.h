@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells at once when a name goes from a directory (a cleaner came, a user's
+ * Tells soon when a name goes from a directory (a cleaner came, a user's
  * rm), or the directory itself: whoever comes next finds nobody, and would
  * start a second server or agent beside one that lives.
  *
@@ -14,7 +14,8 @@
 
 struct dirwatch;
 
-/* gone() comes from the loop; path must outlive it. NULL if it cannot be. */
+/* gone() comes from the loop, NAMES_GONE_MS after a name went, once for all that
+ * went meanwhile; path must outlive it. NULL if it cannot be. */
 struct dirwatch *dirwatch_new(struct event_base *, const char *path,
 	    void (*gone)(void *), void *arg);
 /* What stands at the path may be another directory now. NULL is fine. */

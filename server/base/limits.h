@@ -455,6 +455,9 @@
 #define AGENT_IDLE_MS		(5u * 60 * 1000)
 /* ... and so long after, while an ended shell was not dismissed. */
 #define AGENT_IDLE_ENDED_MS	(24u * 3600 * 1000)
+/* A name that goes is put back after this: what takes a whole directory away is
+ * then done, and is not made to fail. */
+#define NAMES_GONE_MS		50
 /* How often it looks whether a cleaner took its socket. */
 #define AGENT_CHECK_MS		60000
 /* A front or server waits so long for a starting agent. */

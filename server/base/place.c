@@ -249,6 +249,19 @@ place_xdg(const char *var, const char *under_home, const char *name)
 	    under_home, name);
 }
 
+int
+place_again(const struct place *p, char **cause)
+{
+	char *top = xstrdup(p->dir);
+	int r = -1;
+
+	*strrchr(top, '/') = '\0';
+	if (place_parents(top, cause) && place_dir(top, cause) == 0)
+		r = place_dir(p->dir, cause);
+	free(top);
+	return r;
+}
+
 static bool
 place_writable(const char *path)
 {

@@ -34,6 +34,8 @@ void	 place_free(struct place *);
 
 /* lstat: a directory, ours, 0700, no symlink; made if absent. -1 and *cause. */
 int	 place_dir(const char *path, char **cause);
+/* The place's own, made again with what is above it if it was removed. */
+int	 place_again(const struct place *, char **cause);
 
 /* The user, without getpw*: $HOME etc., else /etc/passwd, else a getent child
  * where one exists. Never NULL; "/" and "/bin/sh" if nothing is known. */

@@ -403,8 +403,7 @@ def names_that_a_cleaner_took(t):
             t.run('disconnect', box.ws)
             wait_for(lambda: t.ls()[0]['state'] == 'down', 10, 'down')
         if what == 'the directory':
-            # What is put back while it goes is in its way.
-            subprocess.run(['rm', '-rf', d], stderr=subprocess.DEVNULL)
+            shutil.rmtree(os.path.dirname(d))
         else:
             os.unlink(sock)
         if what == 'socket and lock':
