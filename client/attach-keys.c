@@ -154,7 +154,8 @@ typing_typed(struct attached *a, const void *p, size_t n)
 	v.cols = a->placed.cols;
 	v.out_rows = a->rows;
 	v.out_cols = a->cols;
-	rawtty_pixels(STDOUT_FILENO, &v.out_x, &v.out_y);
+	if ((v.modes & MODE_MOUSE_PIXEL) != 0)
+		rawtty_pixels(STDOUT_FILENO, &v.out_x, &v.out_y);
 	buf_init(&out, 2 * 65536);
 	mouse_feed(a->mouse, &v, p, n, &out);
 	typing_put(a, out.data, out.len);

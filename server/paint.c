@@ -94,6 +94,10 @@ paint_place(struct attachment *a, const struct screen *screen)
 	m.cols = (uint16_t)screen_cols(screen);
 	if (memcmp(&m, &a->placed, sizeof m) == 0)
 		return;
+	/* Usually it has all of the terminal, which needs no words. */
+	if (a->placed.rows == 0 && row == 0 && col == 0 &&
+	    m.rows == a->rows && m.cols == a->cols)
+		return;
 	a->placed = m;
 	buf_init(&b, 64);
 	msg_placed_put(&b, &m);
