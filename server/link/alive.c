@@ -11,19 +11,24 @@
 #include "../base/mem.h"
 #include "alive.h"
 
+/* Timers may be early by a little. */
+#define TICK_MIN_MS	10
+/* ... and a word that it is dead takes a little: within its time. */
+#define DEAD_EARLY_MS	50
+
 struct alive {
 	char			*name;
 	struct alive_times	 times;
 	void			(*dead)(const char *, void *);
 	void			*arg;
 	struct event		*tick;
-	uint64_t		 tick_ms;
 	struct conn		*conn;		/* NULL: ended */
 	bool			 busy;
 	uint64_t		 ping_at;	/* clock_ms() of the open PING; 0 */
 	uint64_t		 ping_last;	/* of the last one */
 	uint64_t		 dead_at;	/* a sleep's probe: its deadline */
 	uint64_t		 tick_mono, tick_boot;
+	uint64_t		 due;		/* when the next tick is */
 	uint64_t		 token;
 	uint64_t		 rtt_us;
 };
@@ -33,6 +38,38 @@ static uint64_t
 silent_since(const struct alive *a)
 {
 	return a->dead_at != 0 ? a->ping_at : conn_last_read(a->conn);
+}
+
+static uint64_t
+later(uint64_t x, uint64_t y)
+{
+	return x > y ? x : y;
+}
+
+/* The next tick: when something has to be decided, and not before. An idle
+ * link costs no wake-ups but its pings. */
+static void
+plan(struct alive *a)
+{
+	uint64_t now = clock_ms(), read = conn_last_read(a->conn), ms, dead;
+	uint64_t after = a->busy ? a->times.ping_busy : a->times.ping_idle;
+	struct timeval tv;
+
+	dead = a->busy ? a->times.dead_busy : a->times.dead_idle;
+	a->due = a->ping_last + a->times.ping_idle;
+	ms = later(read, a->ping_last) + after;
+	if (ms < a->due)
+		a->due = ms;
+	ms = a->dead_at != 0 ? a->dead_at : later(read + dead -
+	    DEAD_EARLY_MS, a->ping_at + dead / 2);
+	if (a->ping_at != 0 && ms < a->due)
+		a->due = ms;
+	if (a->due < now + TICK_MIN_MS)
+		a->due = now + TICK_MIN_MS;
+	ms = a->due - now;
+	tv.tv_sec = (time_t)(ms / 1000);
+	tv.tv_usec = (suseconds_t)(ms % 1000 * 1000);
+	event_add(a->tick, &tv);
 }
 
 static void
@@ -62,7 +99,7 @@ slept(struct alive *a, uint64_t now)
 {
 	uint64_t boot = clock_boot_ms();
 	uint64_t mono = now - a->tick_mono, real = boot - a->tick_boot;
-	bool yes = real > mono + SLEEP_JUMP_MS || mono > SLEEP_JUMP_MS;
+	bool yes = real > mono + SLEEP_JUMP_MS || now > a->due + SLEEP_JUMP_MS;
 
 	a->tick_mono = now;
 	a->tick_boot = boot;
@@ -83,6 +120,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 		a->ping_at = now;
 		ask(a);
 		a->dead_at = now + SLEEP_PROBE_MS;
+		plan(a);
 		return;
 	}
 	silent = now - conn_last_read(a->conn);
@@ -90,9 +128,8 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 		a->ping_at = a->dead_at = 0;	/* half a frame is life, too */
 	after = a->busy ? a->times.ping_busy : a->times.ping_idle;
 	dead = a->busy ? a->times.dead_busy : a->times.dead_idle;
-	/* Within its time: the next tick would be too late. */
 	if (a->ping_at != 0 && ((a->dead_at != 0 && now >= a->dead_at) ||
-	    (a->dead_at == 0 && silent + a->tick_ms > dead &&
+	    (a->dead_at == 0 && silent + DEAD_EARLY_MS >= dead &&
 	    now - a->ping_at >= dead / 2))) {
 		snprintf(why, sizeof why, "no answer for %" PRIu64 " s",
 		    (now - silent_since(a) + 500) / 1000);
@@ -103,6 +140,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	if ((silent >= after && now - a->ping_last >= after) ||
 	    now - a->ping_last >= a->times.ping_idle)
 		ask(a);
+	plan(a);
 }
 
 struct alive *
@@ -114,10 +152,9 @@ alive_new(struct event_base *base, const char *name,
 
 	a->name = xstrdup(name);
 	a->times = *times;
-	a->tick_ms = times->ping_busy < 2000 ? times->ping_busy / 2 : 1000;
 	a->dead = dead;
 	a->arg = arg;
-	a->tick = event_new(base, -1, EV_PERSIST, on_tick, a);
+	a->tick = event_new(base, -1, 0, on_tick, a);
 	return a;
 }
 
@@ -132,15 +169,12 @@ alive_free(struct alive *a)
 void
 alive_begin(struct alive *a, struct conn *conn)
 {
-	struct timeval tv = { (time_t)(a->tick_ms / 1000),
-	    (suseconds_t)(a->tick_ms % 1000 * 1000) };
-
 	a->conn = conn;
 	a->ping_at = a->dead_at = 0;
 	a->tick_mono = clock_ms();
 	a->tick_boot = clock_boot_ms();
 	ask(a);
-	event_add(a->tick, &tv);
+	plan(a);
 }
 
 void
@@ -156,10 +190,15 @@ alive_busy(struct alive *a, bool on)
 {
 	uint64_t now = clock_ms();
 
+	if (a->busy == on)
+		return;
 	a->busy = on;
-	if (on && a->conn != NULL && now - conn_last_read(a->conn) >=
-	    a->times.ping_busy && now - a->ping_last >= a->times.ping_busy)
+	if (a->conn == NULL)
+		return;
+	if (on && now - conn_last_read(a->conn) >= a->times.ping_busy &&
+	    now - a->ping_last >= a->times.ping_busy)
 		ask(a);
+	plan(a);
 }
 
 void
