@@ -271,9 +271,10 @@ place_writable(const char *path)
 /*
  * Makes and checks p->dir. 1: somewhere else is to be tried (a home that
  * cannot be written is no fault); -1: something is wrong. *cause says so.
+ * *state: p->state at least is checked, and ours.
  */
 static int
-place_make(struct place *p, char **cause)
+place_make(struct place *p, bool *state, char **cause)
 {
 	struct sockaddr_un sun;
 	const char *path = p->state;
@@ -284,6 +285,7 @@ place_make(struct place *p, char **cause)
 			return 1;
 		r = place_have(path, cause);
 	}
+	*state = r == 0;
 	if (r == 0) {
 		path = p->dir;
 		if (strlen(path) + PLACE_SOCK_TAIL > sizeof sun.sun_path) {
@@ -323,7 +325,7 @@ place_fallback(struct place *p, char **cause)
 
 /* state.<instance>.<host>: hosts that share a home keep their own. */
 static char *
-place_state_file(const struct place *p)
+place_state_file(const struct place *p, bool here)
 {
 	struct utsname u;
 	char host[65];
@@ -337,13 +339,15 @@ place_state_file(const struct place *p)
 		    "0123456789_.-", host[i]) == NULL)
 			host[i] = '_';
 	return xasprintf("%s/state.%s.%s",
-	    place_writable(p->state) ? p->state : p->dir, p->instance, host);
+	    here && place_writable(p->state) ? p->state : p->dir, p->instance,
+	    host);
 }
 
 struct place *
 place_open(const char *instance, char **cause)
 {
 	struct place *p;
+	bool here = false;
 	int r;
 
 	if (instance == NULL)
@@ -362,7 +366,7 @@ place_open(const char *instance, char **cause)
 	p->cache = place_xdg("XDG_CACHE_HOME", ".cache", "dlmux");
 	p->config = place_xdg("XDG_CONFIG_HOME", ".config", "dlmux/dlmux.conf");
 	p->dir = xasprintf("%s/%s", p->state, p->id);
-	if ((r = place_make(p, cause)) == 1)
+	if ((r = place_make(p, &here, cause)) == 1)
 		r = place_fallback(p, cause);
 	if (r == -1) {
 		place_free(p);
@@ -375,7 +379,7 @@ place_open(const char *instance, char **cause)
 	p->agent_sock = xasprintf("%s/agent.sock", p->dir);
 	p->agent_lock = xasprintf("%s/agent.lock", p->dir);
 	p->agent_log = xasprintf("%s/agent.log", p->dir);
-	p->state_file = place_state_file(p);
+	p->state_file = place_state_file(p, here);
 	return p;
 }
 

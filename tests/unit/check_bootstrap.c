@@ -625,6 +625,36 @@ START_TEST(links_in_the_way_are_refused)
 }
 END_TEST
 
+/* Somebody who may write above the directory puts another in its place, at the
+ * moment of the last look at it. */
+START_TEST(a_directory_exchanged_meanwhile_is_not_followed)
+{
+	char *old = xstrdup(getenv("PATH")), *path;
+	struct run r;
+
+	r = run_sh(-1);
+	ck_assert(r.agent);
+	run_free(&r);
+	sh("d=%s; mkdir $d/bin $d/evil; chmod 700 $d/evil; "
+	    "n=$(basename $d/home/.cache/dlmux/dlmux-*); "
+	    "printf '#!/bin/sh\\necho $3 AGENT; echo evil; exec cat\\n' "
+	    ">$d/evil/$n; printf '#!/bin/sh\\n"
+	    "cd %%s/home/.cache && mv dlmux real && ln -s %%s/evil dlmux && "
+	    "cd real && exec /bin/ls \"$@\"\\n' $d $d >$d/bin/ls; "
+	    "chmod 755 $d/bin/ls $d/evil/$n", top);
+	path = xasprintf("%s/bin:%s", top, old);
+	setenv("PATH", path, 1);
+	r = run_sh(-1);
+	setenv("PATH", old, 1);
+	sh("test -L %s/.cache/dlmux", home);	/* it was exchanged */
+	ck_assert_msg(r.agent && strstr(r.hello, "evil") == NULL, "%s",
+	    r.hello);
+	run_free(&r);
+	free(path);
+	free(old);
+}
+END_TEST
+
 START_TEST(an_open_directory_of_ours_is_closed_before_it_is_used)
 {
 	struct run r;
@@ -865,6 +895,7 @@ main(void)
 	    a_program_that_does_not_run_is_replaced_when_careful, 0, 3);
 	tcase_add_test(r, another_users_directory_and_program_are_never_used);
 	tcase_add_test(r, links_in_the_way_are_refused);
+	tcase_add_test(r, a_directory_exchanged_meanwhile_is_not_followed);
 	tcase_add_test(r,
 	    an_open_directory_of_ours_is_closed_before_it_is_used);
 	tcase_add_test(r, no_directory_at_all_is_said);
