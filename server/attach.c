@@ -769,15 +769,41 @@ attach_typed(struct sclient *c)
 	size_settle(a->sh, true);
 }
 
+struct attachment *
+attach_newest(const struct sshell *sh)
+{
+	struct attachment *a, *best = NULL;
+
+	TAILQ_FOREACH(a, &sh->atts, sh_entry)
+		if (!a->read_only && (best == NULL || a->order > best->order))
+			best = a;
+	return best;
+}
+
+/* Is what a program has for its user for this client? */
+static bool
+attach_passes(const struct attachment *a, enum pass_what what)
+{
+	static const int usual[PASSES] = { [PASS_BELL] = PASS_ALL,
+	    [PASS_CLIPBOARD] = PASS_LAST, [PASS_NOTIFY] = PASS_ALL };
+	int pass = a->sh->ws->pass[what];
+
+	if (pass == -1)
+		pass = usual[what];
+	return pass == PASS_ALL ||
+	    (pass == PASS_LAST && a == attach_newest(a->sh));
+}
+
 void
 attach_bell(struct sshell *sh)
 {
 	struct attachment *a;
 
-	TAILQ_FOREACH(a, &sh->atts, sh_entry) {
-		view_bell(a->view);
-		a->dirty = true;
-	}
+	TAILQ_FOREACH(a, &sh->atts, sh_entry)
+		if (attach_passes(a, PASS_BELL)) {
+			view_bell(a->view);
+			a->dirty = true;
+		}
 }
 
 void
@@ -786,10 +812,23 @@ attach_clipboard(struct sshell *sh, const char *sel, const char *b64,
 {
 	struct attachment *a;
 
-	TAILQ_FOREACH(a, &sh->atts, sh_entry) {
-		view_clipboard(a->view, sel, b64, len);
-		a->dirty = true;
-	}
+	TAILQ_FOREACH(a, &sh->atts, sh_entry)
+		if (attach_passes(a, PASS_CLIPBOARD)) {
+			view_clipboard(a->view, sel, b64, len);
+			a->dirty = true;
+		}
+}
+
+void
+attach_notify(struct sshell *sh, const char *title, const char *text)
+{
+	struct attachment *a;
+
+	TAILQ_FOREACH(a, &sh->atts, sh_entry)
+		if (attach_passes(a, PASS_NOTIFY)) {
+			view_notify(a->view, title, text);
+			a->dirty = true;
+		}
 }
 
 void

@@ -16,24 +16,12 @@ set_of(int which)
 	return which >= 16 && which < 256 ? ENQUIRE_REST : ENQUIRE_BASE;
 }
 
-/* The one last typed at, or attached. Who only looks has no say. */
-static struct attachment *
-colours_newest(const struct sshell *sh)
-{
-	struct attachment *a, *best = NULL;
-
-	TAILQ_FOREACH(a, &sh->atts, sh_entry)
-		if (!a->read_only && (best == NULL || a->order > best->order))
-			best = a;
-	return best;
-}
-
 const struct theme *
 colours_find(struct sshell *sh, int which, bool late)
 {
 	static const struct theme none;
 	const struct server *s = sh->ws->server;
-	struct attachment *a = colours_newest(sh);
+	struct attachment *a = attach_newest(sh);
 	unsigned int set = set_of(which);
 	uint8_t wanted = (uint8_t)set;
 

@@ -116,6 +116,7 @@ struct workspace {
 	char			*tries;		/* remembered, for link */
 	struct trace		*trace;		/* of the last connect */
 	uint8_t			 probe;
+	int			 pass[PASSES];	/* enum pass; -1: as usual */
 	char			**send_env;
 	struct size		 size;		/* of shells without their own */
 	uint8_t			 agent[MSG_ID];	/* the newest instance seen */
@@ -498,6 +499,9 @@ void	 attach_asked(struct workspace *);
 void	 attach_bell(struct sshell *);
 void	 attach_clipboard(struct sshell *, const char *sel, const char *,
 	    size_t);
+void	 attach_notify(struct sshell *, const char *title, const char *);
+/* The one last typed at, or attached; who only looks does not count. */
+struct attachment *attach_newest(const struct sshell *);
 void	 attach_over(struct sshell *);
 void	 attach_lost(struct sshell *, const char *why);
 unsigned int attach_evict(struct sshell *, const struct sclient *except,

@@ -59,6 +59,14 @@ mirror_clipboard(const char *sel, const char *b64, size_t len, void *arg)
 	attach_clipboard(m->shell, sel, b64, len);
 }
 
+static void
+mirror_notify(const char *title, const char *text, void *arg)
+{
+	struct mirror *m = arg;
+
+	attach_notify(m->shell, title, text);
+}
+
 /* --- life ---------------------------------------------------------------- */
 
 static void
@@ -102,6 +110,7 @@ mirror_new(struct sshell *sh)
 	cb.colour = mirror_colour;
 	cb.bell = mirror_bell;
 	cb.clipboard = mirror_clipboard;
+	cb.notify = mirror_notify;
 	cb.arg = m;
 	limits.history_lines = s->conf != NULL && s->conf->history_lines > 0 ?
 	    (size_t)s->conf->history_lines : 10000;

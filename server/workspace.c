@@ -54,6 +54,8 @@ workspace_new(struct server *s, const char *name, const char *reach,
 	w->reach = xstrdup(reach);
 	w->probe = PROBE_LOGIN;
 	w->size.kind = SIZE_LATEST;
+	w->pass[PASS_BELL] = w->pass[PASS_CLIPBOARD] = -1;
+	w->pass[PASS_NOTIFY] = -1;
 	TAILQ_INIT(&w->shells);
 	TAILQ_INIT(&w->chans);
 	TAILQ_INIT(&w->prompts);
@@ -235,6 +237,7 @@ workspace_target(struct workspace *w, const struct target *t)
 	struct link_setup setup;
 
 	w->probe = t->probe;
+	memcpy(w->pass, t->pass, sizeof w->pass);
 	w->idle_ms = workspace_idle_ms(t);
 	workspace_size(w, &t->size);
 	strv_free(w->send_env);

@@ -60,7 +60,7 @@ static const char *const cap_names[CAP_COUNT] = {
  */
 #define KNOWN_XTERM	(CAPS_DECSET | CAPS_LINKS | CAPS_DECSCUSR |	\
 			    CAPS_OTHERKEYS | CAPS_TITLE | CAPS_STRIKE |	\
-			    CAPS_CLIPBOARD | CAPS_COLOURS)
+			    CAPS_CLIPBOARD | CAPS_COLOURS | CAPS_NOTIFY)
 #define KNOWN_MODERN	(KNOWN_XTERM | CAPS_RGB | CAPS_ULSTYLE |	\
 			    CAPS_ULCOLOUR | CAPS_SYNC)
 static const struct {
@@ -82,7 +82,7 @@ static const struct {
 	{ "xterm",		KNOWN_XTERM },
 	{ "konsole",		KNOWN_XTERM | CAPS_RGB },
 	{ "rxvt-unicode",	CAPS_DECSET | CAPS_DECSCUSR | CAPS_TITLE |
-				    CAPS_COLOURS },
+				    CAPS_COLOURS | CAPS_NOTIFY },
 	{ "rxvt",		CAPS_DECSET | CAPS_TITLE },
 	{ "st-",		CAPS_DECSET | CAPS_RGB | CAPS_DECSCUSR |
 				    CAPS_TITLE | CAPS_STRIKE | CAPS_COLOURS },

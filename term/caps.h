@@ -60,7 +60,8 @@ enum caps_flag {
 	CAPS_STRIKE	= 1 << 13,
 	CAPS_OVERLINE	= 1 << 14,
 	CAPS_DECSET	= 1 << 15,	/* ignores private modes it lacks */
-	CAPS_COLOURS	= 1 << 16	/* can be asked for its colours */
+	CAPS_COLOURS	= 1 << 16,	/* can be asked for its colours */
+	CAPS_NOTIFY	= 1 << 17	/* OSC 9 and 777, or skips them */
 };
 
 /* An empty one, and the loader's setters. A string that is too long or holds

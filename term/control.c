@@ -208,10 +208,9 @@ designate(struct screen *s, const struct filter *f, uint8_t final)
 
 	if (set == 0)
 		return;
-	if (f->mid[0] >= '-')
-		s->gset[f->mid[0] - '-' + 1] = set;
-	else
-		s->gset[f->mid[0] - '('] = set;
+	/* ( ) * + for 94 characters, - . / for 96. */
+	s->gset[f->mid[0] >= '-' ? f->mid[0] - '-' + 1 :
+	    (f->mid[0] - '(') & 3] = set;
 }
 
 void

@@ -46,6 +46,7 @@ struct view {
 	size_t		 overlay_lines;
 	bool		 bell;
 	struct buf	 clipboard;	/* sequences to pass on */
+	struct buf	 notes;
 };
 
 /* Rows and columns are the screen's: no clipping, no padding. */

@@ -95,6 +95,7 @@ view_new(const struct caps *caps, int rows, int cols)
 	outer_init(&v->outer, caps, rows, cols);
 	buf_init(&v->out, VIEW_FRAME_MAX);
 	buf_init(&v->clipboard, VIEW_CLIPBOARD_MAX);
+	buf_init(&v->notes, VIEW_NOTES_MAX);
 	v->outer.out = &v->out;
 	set_size(v, rows, cols);
 	view_unknown(v, 0, UINT64_MAX);
@@ -118,6 +119,7 @@ view_free(struct view *v)
 	picture_clear(&v->picture);
 	buf_free(&v->out);
 	buf_free(&v->clipboard);
+	buf_free(&v->notes);
 	free(v->title);
 	free(v->notice);
 	overlay_free(v);
@@ -236,6 +238,45 @@ view_clipboard(struct view *v, const char *sel, const char *b64, size_t len)
 	buf_printf(&v->clipboard, "\033]52;%s;", sel);
 	buf_put(&v->clipboard, b64, len);
 	buf_puts(&v->clipboard, "\a");
+	v->dirty = true;
+}
+
+/* Whole characters, no controls (C1 ones are C2 80..9F), and no ';' where it
+ * would end a field. */
+static void
+put_clean(struct buf *b, const char *text, bool field)
+{
+	const unsigned char *p = (const unsigned char *)text;
+
+	for (; *p != '\0'; p++)
+		if (*p == 0xc2 && p[1] < 0xa0 && p[1] != '\0')
+			p++;
+		else if (*p >= 0x20 && *p != 0x7f && !(field && *p == ';'))
+			buf_u8(b, *p);
+}
+
+void
+view_notify(struct view *v, const char *title, const char *text)
+{
+	size_t before = v->notes.len;
+
+	if (!caps_flag(v->caps, CAPS_NOTIFY))
+		return;
+	if (*title == '\0')
+		buf_puts(&v->notes, "\033]9;");
+	else {
+		buf_puts(&v->notes, "\033]777;notify;");
+		put_clean(&v->notes, title, true);
+		buf_puts(&v->notes, ";");
+	}
+	put_clean(&v->notes, text, false);
+	buf_puts(&v->notes, "\a");
+	/* Too many for one frame: the first ones are read. */
+	if (!buf_ok(&v->notes)) {
+		v->notes.len = before;
+		v->notes.failed = false;
+		return;
+	}
 	v->dirty = true;
 }
 
@@ -526,8 +567,11 @@ emit(struct view *v, struct buf *b)
 	if (v->bell)
 		buf_puts(b, "\a");
 	buf_put(b, v->clipboard.data, v->clipboard.len);
+	if (buf_ok(&v->notes))
+		buf_put(b, v->notes.data, v->notes.len);
 	v->bell = false;
 	buf_reset(&v->clipboard);
+	buf_reset(&v->notes);
 	return buf_ok(b);
 }
 

@@ -44,6 +44,8 @@ void	 view_overlay(struct view *, const char *const *lines);
 /* Passing things along to this client's terminal with the next frame. */
 void	 view_bell(struct view *);
 void	 view_clipboard(struct view *, const char *sel, const char *b64, size_t);
+/* title may be "". Controls are left out. */
+void	 view_notify(struct view *, const char *title, const char *text);
 
 /* Lets the terminal report when its colours may have changed: MODE_THEME,
  * MODE_FOCUS or 0. Its reports are no keys unless the program has set the mode

@@ -59,6 +59,9 @@ static int	 take_prefix(struct parse *, char **, int);
 static int	 take_history(struct parse *, char **, int);
 static int	 take_idle(struct parse *, char **, int);
 static int	 take_size(struct parse *, char **, int);
+static int	 take_bell(struct parse *, char **, int);
+static int	 take_clipboard(struct parse *, char **, int);
+static int	 take_notify(struct parse *, char **, int);
 static int	 parse_file(struct parse *, const char *, bool);
 static int	 parse_text(struct parse *, const char *, size_t);
 
@@ -66,11 +69,14 @@ static const struct keyword keywords[] = {
 	{ "AgentBinary",	BLOCK,		1, 1,	take_binary },
 	{ "AgentDirectory",	TOP,		1, 1,	take_directory },
 	{ "AgentMachine",	BLOCK,		1, 2,	take_machine },
+	{ "Bell",		TOP | BLOCK,	1, 1,	take_bell },
+	{ "Clipboard",		TOP | BLOCK,	1, 1,	take_clipboard },
 	{ "Command",		BLOCK,		1, RAW,	take_command },
 	{ "EnvProbe",		TOP | BLOCK,	1, 1,	take_probe },
 	{ "HistoryLines",	TOP,		1, 1,	take_history },
 	{ "IdleClose",		BLOCK,		1, 1,	take_idle },
 	{ "Include",		TOP | BLOCK,	1, -1,	take_include },
+	{ "Notify",		TOP | BLOCK,	1, 1,	take_notify },
 	{ "PrefixKey",		TOP,		1, 1,	take_prefix },
 	{ "SendEnv",		TOP | BLOCK,	1, -1,	take_send_env },
 	{ "Size",		TOP | BLOCK,	1, 1,	take_size },
@@ -164,6 +170,8 @@ take_workspace(struct parse *p, char **w, int n)
 	ws->name = xstrdup(w[0]);
 	ws->probe = -1;
 	ws->idle_min = -1;
+	for (i = 0; i < PASSES; i++)
+		ws->pass[i] = -1;
 	ws->file = xstrdup(p->path);
 	ws->line = p->line;
 	p->block = (ssize_t)c->nws++;
@@ -270,6 +278,47 @@ take_probe(struct parse *p, char **w, int n)
 	}
 	return complain(p, xasprintf("EnvProbe is no, login or interactive, "
 	    "not '%.80s'", w[0]));
+}
+
+static int
+take_pass(struct parse *p, const char *s, enum pass_what what,
+    const char *name)
+{
+	static const char *const words[] = { "all", "last", "no" };
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		if (strcasecmp(s, words[i]) != 0)
+			continue;
+		if (block(p) != NULL)
+			block(p)->pass[what] = i;
+		else
+			p->conf->pass[what] = i;
+		return 0;
+	}
+	return complain(p, xasprintf("%s is all, last or no, not '%.80s'",
+	    name, s));
+}
+
+static int
+take_bell(struct parse *p, char **w, int n)
+{
+	(void)n;
+	return take_pass(p, w[0], PASS_BELL, "Bell");
+}
+
+static int
+take_clipboard(struct parse *p, char **w, int n)
+{
+	(void)n;
+	return take_pass(p, w[0], PASS_CLIPBOARD, "Clipboard");
+}
+
+static int
+take_notify(struct parse *p, char **w, int n)
+{
+	(void)n;
+	return take_pass(p, w[0], PASS_NOTIFY, "Notify");
 }
 
 /* Adds up over several lines, as in ssh_config. */
@@ -556,6 +605,8 @@ conf_new(void)
 	c->probe = 1;		/* login */
 	c->history_lines = CONF_HISTORY_LINES;
 	c->size.kind = SIZE_LATEST;
+	c->pass[PASS_BELL] = c->pass[PASS_NOTIFY] = PASS_ALL;
+	c->pass[PASS_CLIPBOARD] = PASS_LAST;
 	return c;
 }
 

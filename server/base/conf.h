@@ -14,6 +14,11 @@
 
 #include "size.h"
 
+/* What programs have for their user, and to which of the clients that show the
+ * shell it goes. */
+enum pass_what { PASS_BELL, PASS_CLIPBOARD, PASS_NOTIFY, PASSES };
+enum pass { PASS_ALL, PASS_LAST, PASS_NO };	/* LAST: the one typed at */
+
 struct conf_workspace {
 	char	*name;
 	char	*command;	/* Command: sh -c text, %c is the one-liner */
@@ -24,6 +29,7 @@ struct conf_workspace {
 	char	**send_env;	/* SendEnv, NULL not given */
 	long	 idle_min;	/* IdleClose, 0 is no, -1 not given */
 	struct size size;	/* Size, SIZE_DEFAULT not given */
+	int	 pass[PASSES];	/* Bell, Clipboard, Notify: enum pass, or -1 */
 	char	*file;		/* where the block starts, for errors */
 	int	 line;
 };
@@ -35,6 +41,7 @@ struct conf {
 	char	*binary_dir;	/* AgentDirectory: dlmux-linux-aarch64 etc. */
 	long	 history_lines;	/* HistoryLines, 10000 */
 	struct size size;	/* Size, latest */
+	int	 pass[PASSES];	/* all, last, all */
 	struct conf_workspace *ws;
 	size_t	 nws;
 };

@@ -206,6 +206,7 @@
 #define VIEW_LINK_BYTES		2083u	/* what browsers and terminals take */
 #define VIEW_TITLE_MAX		512u
 #define VIEW_CLIPBOARD_MAX	(1u << 20)
+#define VIEW_NOTES_MAX		8192u	/* notifications in one frame */
 #define VIEW_OVERLAY_LINES	200u
 
 /* --- screens (term/) --------------------------------------------------- */

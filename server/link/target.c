@@ -261,6 +261,8 @@ static void
 apply_block(struct target *t, const struct conf_workspace *ws,
     struct given *given)
 {
+	int i;
+
 	if (t->binary == NULL && ws->binary != NULL) {
 		t->binary = xstrdup(ws->binary);
 		if (ws->binary_machine != NULL)
@@ -276,6 +278,9 @@ apply_block(struct target *t, const struct conf_workspace *ws,
 	}
 	if (t->size.kind == SIZE_DEFAULT)
 		t->size = ws->size;
+	for (i = 0; i < PASSES; i++)
+		if (t->pass[i] == -1)
+			t->pass[i] = ws->pass[i];
 }
 
 static void
@@ -446,8 +451,11 @@ target_parse(const char *text, const struct conf *conf, char *const *env,
 {
 	struct target t;
 	struct given given = { false, false };
+	int i;
 
 	memset(&t, 0, sizeof t);
+	for (i = 0; i < PASSES; i++)
+		t.pass[i] = -1;
 	*cause = NULL;
 	t.probe = conf != NULL ? (uint8_t)conf->probe : PROBE_LOGIN;
 	if (resolve_name(&t, text, conf, env, resolve, &given, 0, shell,
@@ -456,6 +464,9 @@ target_parse(const char *text, const struct conf *conf, char *const *env,
 		return -1;
 	}
 	if (conf != NULL) {
+		for (i = 0; i < PASSES; i++)
+			if (t.pass[i] == -1)
+				t.pass[i] = conf->pass[i];
 		add_send_env(&t, conf->send_env);
 		if (conf->binary_dir != NULL)
 			t.binary_dir = xstrdup(conf->binary_dir);

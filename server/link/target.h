@@ -28,6 +28,7 @@ struct target {
 	char	**send_env;
 	uint64_t idle_ms;	/* let an unused link go after this; 0: never */
 	struct size size;	/* of its shells */
+	int	 pass[PASSES];	/* enum pass; -1: no word about it */
 };
 
 /*

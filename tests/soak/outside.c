@@ -555,7 +555,8 @@ osc(struct outside *o)
 	} else if (strncmp(s, "52;", 3) == 0) {
 		if (strchr(s, '?') != NULL)
 			complain(o, "a question", s, strlen(s));
-	} else if (!colour_question(o, s))
+	} else if (strncmp(s, "9;", 2) != 0 &&
+	    strncmp(s, "777;notify;", 11) != 0 && !colour_question(o, s))
 		complain(o, "an OSC", s, strlen(s));
 	buf_reset(&o->str);
 }

@@ -372,20 +372,24 @@ dump(bool cells)
 		    128 + WTERMSIG(status));
 }
 
+static int
+hex_digit(char c)
+{
+	return c <= '9' ? c - '0' : (c | 32) - 'a' + 10;
+}
+
 static void
 type_hex(const char *hex)
 {
 	long long	 end = now_ms() + 5000;
 	char		*b = malloc(strlen(hex) / 2 + 1);
 	size_t		 n = 0, done = 0;
-	unsigned	 v;
 	ssize_t		 r;
 
-	while (sscanf(hex + 2 * n, "%2x", &v) == 1) {
-		b[n++] = (char)v;
-		if (hex[2 * n - 1] == '\0' || hex[2 * n] == '\0')
-			break;
-	}
+	/* Digit by digit: sscanf() would look for the end of a paste each
+	 * time. */
+	for (; hex[0] != '\0' && hex[1] != '\0'; hex += 2)
+		b[n++] = (char)(hex_digit(hex[0]) << 4 | hex_digit(hex[1]));
 	while (done < n && master != -1 && now_ms() < end) {
 		r = write(master, b + done, n - done);
 		if (r > 0)

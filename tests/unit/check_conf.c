@@ -67,7 +67,9 @@ START_TEST(keywords_quotes_and_comments_are_understood)
 	    "SendEnv LANG LC_*\n"
 	    "SendEnv \"FOO\"\n"
 	    "AgentDirectory \"my \\\"agents\\\\\"\n"
+	    "clipboard no\n"
 	    "Workspace one\n"
+	    "Bell last\n"
 	    "\tCommand  ssh -J jump \"x # y\" %c  \n"
 	    "\tAgentBinary ~/bin/dlmux\n"
 	    "\tAgentMachine Linux aarch64\n"
@@ -107,7 +109,11 @@ START_TEST(keywords_quotes_and_comments_are_understood)
 	ck_assert_uint_eq(w->size.kind, SIZE_FIXED);
 	ck_assert_uint_eq(w->size.cols, 120);
 	ck_assert_uint_eq(w->size.rows, 40);
-	ck_assert_int_eq(w->line, 11);
+	ck_assert_int_eq(w->line, 12);
+	ck_assert_int_eq(w->pass[PASS_BELL], PASS_LAST);
+	ck_assert_int_eq(w->pass[PASS_CLIPBOARD], -1);
+	ck_assert_int_eq(c->pass[PASS_CLIPBOARD], PASS_NO);
+	ck_assert_int_eq(c->pass[PASS_BELL], PASS_ALL);
 	ck_assert_str_eq(w->file, path);
 	w = conf_find(c, "two");
 	ck_assert_str_eq(w->alias, "ssh:web");
@@ -137,6 +143,7 @@ static const struct { const char *text, *error; } bad[] = {
 	{ "\nSize 80x24x\n", ":2: Size is latest" },
 	{ "\nSize 80x1001\n", ":2: Size is latest" },
 	{ "\nSize 99999999999x2\n", ":2: Size is latest" },
+	{ "Notify me\n", ":1: Notify is all, last or no, not 'me'" },
 	{ "\nHistoryLines x\n", ":2: HistoryLines is a number from 0" },
 	{ "\nHistoryLines -1\n", ":2: HistoryLines is a number from 0" },
 	{ "\nHistoryLines 99999999999999999999\n", ":2: HistoryLines is a" },

@@ -863,6 +863,74 @@ START_TEST(bell_and_clipboard_pass_once)
 }
 END_TEST
 
+START_TEST(notes_pass_once_and_clean)
+{
+	struct world w;
+	char big[2000];
+	int i;
+
+	world_init(&w, "xterm-256color", 6, 20, 6, 20);
+	step(&w);
+	view_notify(w.v, "", "d\303\251j\a\302\233a");
+	view_notify(w.v, "t;i\033t", "b;c");
+	world_render(&w);
+	buf_u8(&w.out, 0);
+	ck_assert_str_eq((char *)w.out.data, "\033]9;d\303\251ja\a"
+	    "\033]777;notify;tit;b;c\a");
+	/* More than a frame has room for: whole ones. */
+	memset(big, 'x', sizeof big);
+	big[sizeof big - 1] = '\0';
+	for (i = 0; i < 20; i++)
+		view_notify(w.v, "", big);
+	world_render(&w);
+	ck_assert_uint_gt(w.bytes, 4000);
+	ck_assert_uint_lt(w.bytes, 9000);
+	ck_assert_uint_eq(w.bytes % (sizeof big - 1 + 5), 0);
+	world_clear(&w);
+	world_init(&w, "linux", 6, 20, 6, 20);
+	step(&w);
+	view_notify(w.v, "", "x");
+	world_render(&w);
+	ck_assert_uint_eq(w.bytes, 0);
+	world_clear(&w);
+}
+END_TEST
+
+START_TEST(reports_are_on_for_us_and_undone)
+{
+	struct world w;
+	struct view_frame f;
+	struct buf b;
+
+	world_init(&w, "alacritty", 6, 20, 6, 20);
+	step(&w);
+	buf_init(&b, 65536);
+	view_follow(w.v, MODE_THEME);
+	view_render(w.v, w.s, &b, &f);
+	buf_u8(&b, 0);
+	ck_assert_str_eq((char *)b.data, "\033[?2031h");
+	ck_assert_uint_eq(f.modes, MODE_THEME | VIEW_MY_THEME);
+	/* The program's as well: then they are keys. */
+	screen_write(w.s, "\033[?2031h", 8);
+	buf_reset(&b);
+	view_render(w.v, w.s, &b, &f);
+	ck_assert_uint_eq(b.len, 0);
+	ck_assert_uint_eq(f.modes, MODE_THEME);
+	screen_write(w.s, "\033[?2031l", 8);
+	view_follow(w.v, MODE_FOCUS);
+	view_render(w.v, w.s, &b, &f);
+	buf_u8(&b, 0);
+	ck_assert_str_eq((char *)b.data, "\033[?2031l\033[?1004h");
+	ck_assert_uint_eq(f.modes, MODE_FOCUS | VIEW_MY_FOCUS);
+	buf_reset(&b);
+	view_undo(w.caps, f.modes, 6, &b);
+	buf_u8(&b, 0);
+	ck_assert_ptr_nonnull(strstr((char *)b.data, "\033[?1004l"));
+	buf_free(&b);
+	world_clear(&w);
+}
+END_TEST
+
 START_TEST(colours_come_down_to_what_the_terminal_has)
 {
 	struct world w;
@@ -1161,6 +1229,8 @@ main(void)
 	tcase_add_test(tc, undoing_needs_the_modes_only);
 	tcase_add_test(tc, kitty_flags_are_pushed_once_and_popped);
 	tcase_add_test(tc, bell_and_clipboard_pass_once);
+	tcase_add_test(tc, notes_pass_once_and_clean);
+	tcase_add_test(tc, reports_are_on_for_us_and_undone);
 	tcase_add_test(tc, colours_come_down_to_what_the_terminal_has);
 	tcase_add_test(tc, a_scrolled_pager_costs_one_line);
 	tcase_add_test(tc, a_frame_that_does_not_fit_is_repainted_later);
