@@ -565,7 +565,8 @@ on_use(struct sclient *c, uint8_t type, uint32_t channel,
 			w->refresh = true;
 	}
 	if (!(m.flags & USE_PASSIVE))
-		workspace_connect(w, m.env, m.flags & USE_AGAIN ? LINK_RETURN :
+		workspace_connect(w, m.env, m.flags & USE_AGAIN ?
+		    m.flags & USE_MAY_PROMPT ? LINK_WAITING : LINK_RETURN :
 		    m.flags & USE_MAY_PROMPT ? LINK_ASK : LINK_USER);
 	/* Only now one of those who are told of changes: once is enough. */
 	ch->ws = w;

@@ -29,6 +29,7 @@ struct dial {
 	struct trace		*trace;
 	enum link_who		 who;		/* wanted this attempt */
 	bool			 ask_next;	/* asked for while it ran */
+	bool			 ask_held;	/* if only a user can go on */
 	bool			 wanted;
 	bool			 held;		/* only a user can go on */
 	bool			 start;		/* kick: begin an attempt */
@@ -69,7 +70,7 @@ cap(const struct dial *d, enum link_who who)
 	    d->target.scheme != SCHEME_DEVPOD &&
 	    d->target.scheme != SCHEME_COMMAND)
 		return RETRY_ANY;
-	return who == LINK_RETURN ? RETRY_BACKGROUND : RETRY_USER;
+	return who <= LINK_WAITING ? RETRY_BACKGROUND : RETRY_USER;
 }
 
 static void
@@ -127,9 +128,9 @@ dial_failed(struct dial *d, const char *why)
 	retry_failed(&d->retry);
 	log_info("link %s: %s", d->target.name, why);
 	remember(d, why);
-	if (d->ask_next) {
+	if (d->ask_next || (d->ask_held && needs_user(why))) {
 		/* Somebody who can answer questions asked meanwhile. */
-		d->ask_next = false;
+		d->ask_next = d->ask_held = false;
 		d->who = LINK_ASK;
 		wake(d);
 		return;
@@ -420,8 +421,12 @@ dial_call(struct dial *d, char *const *env, enum link_who who)
 		strv_free(d->env);
 		d->env = copy_env(env);
 	}
-	if (who == LINK_RETURN)
+	if (who == LINK_WAITING)
+		d->ask_held = true;
+	if (who == LINK_RETURN || (who == LINK_WAITING && !d->held))
 		return come_back(d);
+	if (who == LINK_WAITING)
+		who = LINK_ASK;
 	if (d->handed)
 		return false;
 	if (stale(d)) {
@@ -456,7 +461,7 @@ dial_stop(struct dial *d)
 {
 	cancel(d);
 	unschedule(d);
-	d->wanted = d->start = d->ask_next = false;
+	d->wanted = d->start = d->ask_next = d->ask_held = false;
 	remember(d, NULL);
 }
 
@@ -464,7 +469,7 @@ void
 dial_up(struct dial *d)
 {
 	d->took_ms = d->begun != 0 ? clock_ms() - d->begun : 0;
-	d->ask_next = d->held = d->twice = false;
+	d->ask_next = d->ask_held = d->held = d->twice = false;
 	unschedule(d);
 	remember(d, NULL);
 }

@@ -363,6 +363,26 @@ def asked_again_while_attached(t):
 
 
 @test()
+def exec_in_front_is_asked_again(t):
+    """a new server that needs a password asks who waits for an exec"""
+    ssh = fixtures.Ssh(t, passphrase='open sesame')
+    ssh.host('web')
+    o = t.outer('exec', 'ssh:web', '--', 'sh', '-c',
+                'echo be""gun; read x; echo go""ne on; exit 5')
+    o.see('[Pp]assphrase', 15)
+    o.type('open sesame\r')
+    o.see('^begun', 15)
+    os.kill(t.server_pid(), signal.SIGKILL)
+    wait_for(lambda: o.screen().text.count('assphrase') == 2, 20,
+             'asked once more')
+    o.type('open sesame\r')
+    wait_for(lambda: [w for w in t.ls() if w['state'] == 'up'], 20, 'up')
+    o.type('\r')
+    o.see('^gone on', 15)
+    eq(o.wait_exit(20), 5, 'status')
+
+
+@test()
 def failed_tries_are_counted(t):
     """five failed tries in 30 s, and a sixth is not made, by a new server either"""
     host = fixtures.Ssh(t).host('web', proxy_prefix='echo no way >&2; exit 1')

@@ -576,6 +576,40 @@ START_TEST(back_off_grows_with_jitter_to_its_ceiling)
 }
 END_TEST
 
+/* TCP's own tries get rare in a black hole: who acts does not wait for them. */
+START_TEST(try_that_hangs_gives_way_to_a_user)
+{
+	uint64_t t;
+	pid_t pid;
+
+	with_command("test -e %s/hole && exec sleep 100; " FAR "sh -c %%c", top,
+	    top, top, top);
+	link_connect(link_, environ, LINK_USER);
+	await(ups == 1);
+	sh(": >%s/hole", top);
+	pid = link_pid(link_);
+	link_want(link_, true);
+	kill(-pid, SIGKILL);
+	await(downs == 1 && link_pid(link_) != 0);
+	/* one who comes back waits with the rest, and so does a user at first */
+	link_connect(link_, environ, LINK_RETURN);
+	link_connect(link_, environ, LINK_USER);
+	idle(500);
+	ck_assert_int_eq(link_state(link_), LINK_CONNECTING);
+	ck_assert_ptr_nonnull(link_why(link_));
+	idle(CONNECT_STALE_MS);
+	sh("rm %s/hole", top);
+	link_connect(link_, environ, LINK_RETURN);
+	idle(100);
+	ck_assert_int_eq(ups, 1);
+	t = clock_ms();
+	link_connect(link_, environ, LINK_USER);
+	await(ups == 2);
+	ck_assert_uint_lt(clock_ms() - t, 5000);
+	ck_assert_ptr_null(link_why(link_));
+}
+END_TEST
+
 /* ---- ssh's questions ---- */
 
 static void
@@ -838,6 +872,11 @@ START_TEST(failed_authentication_is_told_as_ssh_says_it)
 	ck_assert(!link_retrying(link_));
 	idle(1500);
 	ck_assert_int_eq(fails, 1);
+	/* nor for one who is back */
+	ck_assert(link_held(link_));
+	link_connect(link_, environ, LINK_RETURN);
+	idle(100);
+	ck_assert_int_eq(fails, 1);
 	link_connect(link_, environ, LINK_USER);
 	ck_assert(link_retrying(link_));
 	await(fails == 2);
@@ -880,6 +919,7 @@ main(int argc, char **argv)
 	    transport_that_ignores_term_is_killed_with_its_group);
 	tcase_add_test(t, failed_tries_are_capped_and_remembered);
 	tcase_add_test(t, back_off_grows_with_jitter_to_its_ceiling);
+	tcase_add_test(t, try_that_hangs_gives_way_to_a_user);
 	tcase_add_test(t, refused_question_fails_the_try);
 	tcase_add_test(t, background_never_asks);
 	tcase_add_test(t, user_who_comes_during_a_background_try_is_asked);
