@@ -401,6 +401,23 @@ attach_missing(struct attachment *a)
 		    w->name, m->shell);
 }
 
+/* Lines for the terminal's own history that are on their way: those that it
+ * missed, or was promised. */
+static bool
+attach_lacks(const struct attachment *a, const struct sshell *sh)
+{
+	struct mirror *m = sh->mirror;
+	uint64_t ms = clock_ms() - a->pending_ms;
+
+	if (!sh->ws->up || m == NULL)
+		return false;
+	if (a->want.lines == UINT64_MAX)
+		return !a->painted && past_wanted(m, a->above) &&
+		    ms <= HISTORY_HOLD_MS;
+	return past_behind(m, a->want.lines) && past_wanted(m, UINT32_MAX) &&
+	    ms <= REPLAY_HOLD_MS;
+}
+
 static void
 attach_try(struct attachment *a)
 {
@@ -430,13 +447,8 @@ attach_try(struct attachment *a)
 		free(why);
 		return;
 	}
-	/* Its terminal lacks lines that are on their way. */
-	if (sh->ws->up && sh->mirror != NULL && a->want.lines != UINT64_MAX &&
-	    past_behind(sh->mirror, a->want.lines) &&
-	    clock_ms() - a->pending_ms <= REPLAY_HOLD_MS) {
-		(void)past_wanted(sh->mirror, UINT32_MAX);
+	if (attach_lacks(a, sh))
 		return;
-	}
 	if (sshell_visible(sh))
 		attach_show(a, sh);
 	else if (sh->mirror != NULL && sh->mirror->begun &&
@@ -495,6 +507,7 @@ attach_terminal(struct attachment *a, const struct msg_attach *m)
 static void
 attach_manner(struct attachment *a, const struct msg_manner *m)
 {
+	a->above = m->history != HISTORY_SCREEN ? m->history : 0;
 	if (m->history != HISTORY_SCREEN)
 		view_history(a->view, m->history);
 	/* Who may only look has no say. */

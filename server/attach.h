@@ -50,6 +50,7 @@ struct attachment {
 	uint64_t		 serial;	/* of the screen, as sent */
 	bool			 dirty;		/* something else changed */
 	bool			 echo;		/* a key was typed */
+	uint32_t		 above;		/* lines of history asked for */
 	bool			 painted;	/* a picture was ever sent */
 	bool			 inherited;	/* ... by another server */
 	bool			 aside;		/* the user is asked something */

@@ -280,14 +280,14 @@ put_state(struct saver *v)
 
 /* How many lines of history, newest first, fit into room bytes. */
 static size_t
-history_fits(struct saver *v, size_t room)
+history_fits(struct saver *v, size_t most, size_t room)
 {
 	struct buf *out = v->b, one;
 	size_t n;
 
 	buf_init(&one, CHECKPOINT_MAX);
 	v->b = &one;
-	for (n = 0; n < v->g->hist_len; n++) {
+	for (n = 0; n < most; n++) {
 		buf_reset(&one);
 		put_row(v, grid_history(v->g, n));
 		if (one.len > room)
@@ -328,7 +328,7 @@ screen_checkpoint(const struct screen *s, enum checkpoint_kind kind,
     struct buf *b)
 {
 	struct saver v = { .s = s, .g = s->grid, .b = b };
-	size_t start = b->len, room, n = 0, i;
+	size_t start = b->len, room, most, n, i;
 	int page;
 
 	numbers_init(&v.pens, v.g->pens.n);
@@ -339,9 +339,11 @@ screen_checkpoint(const struct screen *s, enum checkpoint_kind kind,
 		meet_pen(&v, &s->saved[page].pen);
 		meet_page(&v, page);
 	}
-	if (kind == CHECKPOINT_FULL)
-		for (i = 0; i < v.g->hist_len; i++)
-			meet_row(&v, grid_history(v.g, i));
+	most = v.g->hist_len;
+	if (kind == CHECKPOINT_LIGHT && most > (size_t)s->rows)
+		most = (size_t)s->rows;
+	for (i = 0; i < most; i++)
+		meet_row(&v, grid_history(v.g, i));
 
 	buf_u32(b, CHECKPOINT_MAGIC);
 	buf_u16(b, version_of(s));
@@ -355,12 +357,10 @@ screen_checkpoint(const struct screen *s, enum checkpoint_kind kind,
 	buf_u64(b, v.g->lines);
 	for (page = 0; page < PAGES; page++)
 		put_page(&v, page);
-	if (kind == CHECKPOINT_FULL) {
-		room = b->max < start + CHECKPOINT_MAX ? b->max :
-		    start + CHECKPOINT_MAX;
-		room = b->len + 4 < room ? room - b->len - 4 : 0;
-		n = history_fits(&v, room);
-	}
+	room = b->max < start + CHECKPOINT_MAX ? b->max :
+	    start + CHECKPOINT_MAX;
+	room = b->len + 4 < room ? room - b->len - 4 : 0;
+	n = history_fits(&v, most, room);
 	buf_u32(b, n);
 	while (n-- > 0)
 		put_row(&v, grid_history(v.g, n));

@@ -147,7 +147,7 @@ void	 screen_row_text(const struct screen *, int y, bool escapes,
 /*
  * Checkpoints: a byte stream that, restored into a fresh screen, gives the
  * same state, held bytes of an unfinished sequence and the offset included.
- * Light: both screens, without history. Full: with it. The format is
+ * Light: both screens, and one screenful of history. Full: all of it. The format is
  * versioned; restore refuses a damaged one (-1, the screen reset, never a
  * crash: the bytes come from the far side) and mutes itself while at it.
  */

@@ -87,6 +87,8 @@
 #define SYNC_HOLD_MS		150
 /* A first picture waits so long for a replay to be through. */
 #define REPLAY_HOLD_MS		700
+/* ... and so long for history that was asked for with it. */
+#define HISTORY_HOLD_MS		10000
 /* An ended shell whose end was shown stays for so long: for the `wait` or
  * `capture` of a script that follows. */
 #define SEEN_KEEP_MS		15000

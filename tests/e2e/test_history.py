@@ -70,12 +70,19 @@ def comes_behind_the_screen(t):
            (got, sizes))
     ok(got < min(sizes) / 2, 'the first picture came behind %d bytes' % got)
     o.type('echo ty""ped\r')
-    # A capture waits for it.
+    # A capture waits for it, and a terminal that wants it above the screen.
     r = t.popen('capture', '-s', '-', 'ssh:web:b')
+    above = t.outer('attach', '-s', '300', 'ssh:web:c')
     host.tell('rate 0')
     eq(numbers(t.finish(r, timeout=30).out), list(range(1, LINES + 1)),
        'the history')
     o.see('^typed')
+    above.see('^all-printed', 20)
+    s = above.screen()
+    n = numbers('\n'.join(s.history + s.rows))
+    eq(n, list(range(LINES + 1 - len(n), LINES + 1)), 'lines above it')
+    ok(len(n) > 200, '%d lines above it' % len(n))
+    above.close()
     ok('begins anew' not in t.logs(), 'it was not put together here')
     # The same as with all at once.
     got = [t.capture('ssh:web:' + x, '-e', '-s', '-') for x in 'abc']
@@ -103,7 +110,9 @@ def does_not_come_yet(t):
     ok(out[0].startswith('[dlmux: the lines before this one are still in'),
        out[0])
     ok('all-printed' in out, 'the screen')
-    eq(t.capture('ssh:web:a').split('\n'), out[1:], 'without history')
+    screen = t.capture('ssh:web:a').split('\n')
+    eq(out[-len(screen):], screen, 'the screen')
+    ok(len(out) <= 1 + 2 * len(screen), 'a screenful above: %s' % out)
     os.unlink(t.path('away'))
     t.write('relay', '')
     t.run('connect', 'ssh:web')
