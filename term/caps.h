@@ -60,7 +60,7 @@ enum caps_flag {
 	CAPS_STRIKE	= 1 << 13,
 	CAPS_OVERLINE	= 1 << 14,
 	CAPS_DECSET	= 1 << 15,	/* ignores private modes it lacks */
-	CAPS_COLOURS	= 1 << 16,	/* can be asked for its colours */
+	CAPS_COLOURS	= 1 << 16,	/* OSC 10 to 12 and 4, set and asked */
 	CAPS_NOTIFY	= 1 << 17	/* OSC 9 and 777, or skips them */
 };
 

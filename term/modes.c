@@ -178,6 +178,21 @@ outer_modes(struct outer *o, const struct screen_modes *m)
 }
 
 void
+outer_cursor_colour(struct outer *o, uint32_t colour)
+{
+	if (!caps_flag(o->caps, CAPS_COLOURS) || o->cursor == colour)
+		return;
+	if (colour == COLOUR_DEFAULT) {
+		buf_puts(o->out, "\033]112\a");
+		o->modes &= ~VIEW_CURSOR;
+	} else {
+		buf_printf(o->out, "\033]12;#%06x\a", colour & 0xffffff);
+		o->modes |= VIEW_CURSOR;
+	}
+	o->cursor = colour;
+}
+
+void
 outer_alt(struct outer *o, bool on)
 {
 	if (!caps_has(o->caps, CAP_SMCUP) || !caps_has(o->caps, CAP_RMCUP) ||
@@ -263,6 +278,8 @@ view_undo_modes(const struct caps *caps, uint32_t modes, int rows,
 		buf_puts(out, "\033[?12l");
 	if ((modes & VIEW_STYLED) != 0)
 		buf_puts(out, "\033[0 q");
+	if ((modes & VIEW_CURSOR) != 0)
+		buf_puts(out, "\033]112\a");
 	if ((modes & VIEW_TITLED) != 0)
 		buf_puts(out, "\033[23;2t");
 	if ((modes & MODE_CURSOR_HIDDEN) != 0)

@@ -19,6 +19,7 @@ outer_init(struct outer *o, const struct caps *caps, int rows, int cols)
 	o->cols = cols;
 	outer_forget(o, 0);
 	o->shape = o->kitty = o->other = 0;
+	o->cursor = COLOUR_DEFAULT;
 }
 
 void
@@ -29,6 +30,7 @@ outer_forget(struct outer *o, uint32_t modes)
 	o->link = UINT32_MAX;
 	o->modes = modes;
 	o->shape = (modes & VIEW_STYLED) != 0 ? 255 : 0;
+	o->cursor = (modes & VIEW_CURSOR) != 0 ? UINT32_MAX : COLOUR_DEFAULT;
 	o->kitty = (modes & VIEW_KITTY) != 0 ? 255 : 0;
 	o->other = (modes & VIEW_OTHER) != 0 ? 255 : 0;
 }

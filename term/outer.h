@@ -35,6 +35,8 @@ struct outer {
 	uint8_t		 shape;		/* of the cursor; 255 unknown */
 	uint8_t		 kitty;		/* flags; 255 unknown */
 	uint8_t		 other;		/* modifyOtherKeys; 255 unknown */
+	uint32_t	 cursor;	/* its colour; COLOUR_DEFAULT the user's own,
+					 * UINT32_MAX unknown */
 	char		 scratch[CAPS_EXPAND_MAX];
 	struct outer_step steps[OUTER_STEPS];
 };
@@ -71,6 +73,8 @@ void	 outer_scroll(struct outer *);
 /* Brings modes, cursor shape and key protocols to these; not the alternate
  * screen, which outer_alt() enters and leaves. */
 void	 outer_modes(struct outer *, const struct screen_modes *);
+/* COLOUR_DEFAULT is what the user has. */
+void	 outer_cursor_colour(struct outer *, uint32_t);
 void	 outer_alt(struct outer *, bool on);
 void	 outer_title(struct outer *, const char *);
 

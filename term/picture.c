@@ -52,7 +52,8 @@ picture_begin(struct picture *p, const struct screen *s)
 
 	memset(p->cache, 0, sizeof p->cache);
 	p->palette_any = false;
-	for (i = 0; i < 259; i++) {
+	/* The cursor's is no cell's. */
+	for (i = 0; i < PICTURE_COLOURS; i++) {
 		rgb = 0;
 		set = screen_palette(s, i, &rgb);
 		p->palette_any |= set;

@@ -33,13 +33,16 @@ struct prow {
 
 #define PICTURE_CACHE	64
 
+/* As screen_palette() counts them: the palette, foreground, background. */
+#define PICTURE_COLOURS	258
+
 struct picture {
 	const struct caps *caps;
 	struct intern	 pens, clusters, links;
 	bool		 full;		/* one of them */
 	/* The colours that a program changed, as of the last look. */
-	uint32_t	 palette[259];
-	bool		 palette_set[259];
+	uint32_t	 palette[PICTURE_COLOURS];
+	bool		 palette_set[PICTURE_COLOURS];
 	bool		 palette_any;
 	/* Pens looked up in this frame: a screen's number to ours. */
 	struct {

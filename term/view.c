@@ -10,6 +10,7 @@
 
 #include "../server/base/limits.h"
 #include "../server/base/mem.h"
+#include "theme.h"
 #include "view-private.h"
 
 /* Shorter frames are drawn at once by any terminal. */
@@ -542,6 +543,16 @@ set_cursor(struct view *v, const struct screen *s)
 }
 
 static void
+set_cursor_colour(struct view *v, const struct screen *s)
+{
+	uint32_t rgb;
+
+	outer_cursor_colour(&v->outer, screen_palette(s, THEME_CURSOR, &rgb) ?
+	    COLOUR_RGB(rgb >> 16 & 255, rgb >> 8 & 255, rgb & 255) :
+	    COLOUR_DEFAULT);
+}
+
+static void
 set_title(struct view *v, const char *title)
 {
 	if (v->title != NULL && strcmp(v->title, title) == 0)
@@ -602,6 +613,7 @@ make_frame(struct view *v, const struct screen *s)
 	set_title(v, screen_title(s));
 	set_cursor(v, s);
 	outer_modes(&v->outer, screen_modes(s));
+	set_cursor_colour(v, s);
 	v->serial = screen_serial(s);
 }
 

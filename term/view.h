@@ -20,6 +20,7 @@ struct view;
 #define VIEW_TITLED	(1u << 27)	/* title was set */
 #define VIEW_MY_THEME	(1u << 28)	/* MODE_THEME is on for view_follow() */
 #define VIEW_MY_FOCUS	(1u << 29)	/* MODE_FOCUS likewise */
+#define VIEW_CURSOR	(1u << 30)	/* the cursor's colour was set */
 
 struct view_frame {
 	uint64_t	lines;		/* screen_lines() shown up to here */

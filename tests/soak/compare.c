@@ -11,6 +11,7 @@
 #include "../../server/base/limits.h"
 #include "../../server/base/mem.h"
 #include "../../term/outer.h"
+#include "../../term/theme.h"
 #include "../../term/view.h"
 #include "../../term/width.h"
 #include "oracle.h"
@@ -297,6 +298,8 @@ compare_modes(struct outside *t, const struct screen *s,
     const struct caps *caps, struct buf *why)
 {
 	const struct screen_modes *m = screen_modes(s);
+	char colour[16] = "";
+	uint32_t rgb;
 	size_t i;
 	bool on;
 
@@ -327,6 +330,13 @@ compare_modes(struct outside *t, const struct screen *s,
 	if (caps_flag(caps, CAPS_OTHERKEYS) && !number(why, 0, 0,
 	    "modifyOtherKeys", (uint32_t)outside_other(t), m->modify_other))
 		return false;
+	if (caps_flag(caps, CAPS_COLOURS)) {
+		if (screen_palette(s, THEME_CURSOR, &rgb))
+			snprintf(colour, sizeof colour, "#%06x", rgb);
+		if (!words(why, 0, 0, "cursor's colour",
+		    outside_cursor_colour(t), colour))
+			return false;
+	}
 	return !caps_flag(caps, CAPS_TITLE) || title(t, s, why);
 }
 

@@ -47,6 +47,7 @@ struct outside {
 	int		 nparams;
 	struct buf	 str, raw, answers;
 	bool		 asked;
+	char		 cursor_colour[8];
 	int		 need;		/* of UTF-8 */
 
 	int		 modes[MODES_MAX], nmodes;
@@ -552,7 +553,11 @@ osc(struct outside *o)
 		o->pen.link = semi[0] == '\0' || semi[1] == '\0' ? no_extra.link :
 		    link_of(o, strncmp(s + 2, "id=", 3) == 0 ? s + 5 : s + 2);
 		extra_settle(o);
-	} else if (strncmp(s, "52;", 3) == 0) {
+	} else if (strncmp(s, "12;#", 4) == 0 && strlen(s) == 10)
+		memcpy(o->cursor_colour, s + 3, 8);
+	else if (strcmp(s, "112") == 0)
+		o->cursor_colour[0] = '\0';
+	else if (strncmp(s, "52;", 3) == 0) {
 		if (strchr(s, '?') != NULL)
 			complain(o, "a question", s, strlen(s));
 	} else if (strncmp(s, "9;", 2) != 0 &&
@@ -846,6 +851,12 @@ outside_other(const struct outside *o)
 }
 
 const char *
+outside_cursor_colour(const struct outside *o)
+{
+	return o->cursor_colour;
+}
+
+const char *
 outside_title(const struct outside *o)
 {
 	return o->title;
@@ -876,6 +887,8 @@ outside_left_on(struct outside *o)
 		return "the keypad's mode";
 	if (o->shape != 0)
 		return "the cursor's shape";
+	if (o->cursor_colour[0] != '\0')
+		return "the cursor's colour";
 	if (o->other != 0)
 		return "modifyOtherKeys";
 	if (o->kitty_depth[0] != 0 || o->kitty_depth[1] != 0)

@@ -54,6 +54,8 @@ bool	 outside_keypad(const struct outside *);
 int	 outside_shape(const struct outside *);
 int	 outside_kitty(const struct outside *);	/* of the current screen */
 int	 outside_other(const struct outside *);
+/* The cursor's colour, "#112233", "" at first. */
+const char *outside_cursor_colour(const struct outside *);
 const char *outside_title(const struct outside *);	/* "own" at first */
 unsigned long outside_bells(const struct outside *);
 /* Everything as a program finds it that was started by a shell: the modes

@@ -842,6 +842,93 @@ START_TEST(kitty_flags_are_pushed_once_and_popped)
 }
 END_TEST
 
+/* What one frame after the stream writes. */
+static void
+frame_is(struct screen *s, struct view *v, const char *in, const char *want,
+    uint32_t modes)
+{
+	struct view_frame f;
+	struct buf b;
+
+	buf_init(&b, 65536);
+	screen_write(s, in, strlen(in));
+	view_render(v, s, &b, &f);
+	buf_u8(&b, 0);
+	ck_assert_msg(strcmp((char *)b.data, want) == 0 || (want[0] == '*' &&
+	    strstr((char *)b.data, want + 1) != NULL), "%s", (char *)b.data);
+	ck_assert_uint_eq(f.modes & (VIEW_KITTY | VIEW_OTHER | VIEW_CURSOR),
+	    modes);
+	buf_free(&b);
+}
+
+/* Key protocols are each screen's own; a client that comes later gets them;
+ * none whose terminal has them not. */
+START_TEST(key_protocols_follow_the_screen)
+{
+	struct screen *s = screen_new(5, 20, NULL, NULL);
+	struct caps *c = caps_for("xterm-kitty", 0, 0),
+	    *x = caps_for("xterm-256color", 0, 0), *l = caps_for("linux", 0, 0);
+	struct view *v = view_new(c, 5, 20), *late = view_new(c, 5, 20),
+	    *xterm = view_new(x, 5, 20), *console = view_new(l, 5, 20);
+	uint32_t both = VIEW_KITTY | VIEW_OTHER;
+
+	frame_is(s, v, "x", "*x", 0);
+	frame_is(s, v, "\033[>1u\033[>4;2m", "\033[>1u\033[>4;2m", both);
+	/* The other screen has none: popped here, before it is entered. */
+	frame_is(s, v, "\033[?1049h", "*\033[<u", VIEW_OTHER);
+	frame_is(s, v, "\033[>15u", "\033[>15u", both);
+	frame_is(s, late, "", "*\033[>15u\033[>4;2m", both);
+	frame_is(s, v, "\033[?1049l", "*\033[>1u", both);
+	frame_is(s, late, "", "*\033[>1u", both);
+	frame_is(s, xterm, "", "*\033[>4;2m", VIEW_OTHER);
+	frame_is(s, console, "", "*x", 0);
+	frame_is(s, v, "\033[!p", "", both);
+	frame_is(s, v, "\033[<u", "\033[<u", VIEW_OTHER);
+	frame_is(s, v, "\033[>4n", "\033[>4m", 0);
+	frame_is(s, v, "\033[>1u\033[>4;1m", "\033[>1u\033[>4;1m", both);
+	frame_is(s, v, "\033c", "*\033[<u\033[>4m", 0);
+	view_free(v);
+	view_free(late);
+	view_free(xterm);
+	view_free(console);
+	caps_free(c);
+	caps_free(x);
+	caps_free(l);
+	screen_free(s);
+}
+END_TEST
+
+START_TEST(the_cursors_colour_is_set_and_undone)
+{
+	struct screen *s = screen_new(5, 20, NULL, NULL);
+	struct caps *x = caps_for("xterm-256color", 0, 0),
+	    *l = caps_for("linux", 0, 0);
+	struct view *v = view_new(x, 5, 20), *console = view_new(l, 5, 20);
+	struct buf b;
+
+	frame_is(s, v, "x", "*x", 0);
+	frame_is(s, v, "\033]12;rgb:11/22/33\a", "\033]12;#112233\a",
+	    VIEW_CURSOR);
+	frame_is(s, v, "\033]112\a", "\033]112\a", 0);
+	frame_is(s, v, "\033]12;#abc\a", "\033]12;#a0b0c0\a", VIEW_CURSOR);
+	frame_is(s, console, "", "*x", 0);
+	buf_init(&b, 65536);
+	view_undo(x, VIEW_CURSOR, 5, &b);
+	buf_u8(&b, 0);
+	ck_assert_ptr_nonnull(strstr((char *)b.data, "\033]112\a"));
+	buf_reset(&b);
+	view_leave(v, &b);
+	buf_u8(&b, 0);
+	ck_assert_ptr_nonnull(strstr((char *)b.data, "\033]112\a"));
+	buf_free(&b);
+	view_free(v);
+	view_free(console);
+	caps_free(x);
+	caps_free(l);
+	screen_free(s);
+}
+END_TEST
+
 START_TEST(bell_and_clipboard_pass_once)
 {
 	struct world w;
@@ -1228,6 +1315,8 @@ main(void)
 	tcase_add_test(tc, leaving_undoes_every_mode);
 	tcase_add_test(tc, undoing_needs_the_modes_only);
 	tcase_add_test(tc, kitty_flags_are_pushed_once_and_popped);
+	tcase_add_test(tc, key_protocols_follow_the_screen);
+	tcase_add_test(tc, the_cursors_colour_is_set_and_undone);
 	tcase_add_test(tc, bell_and_clipboard_pass_once);
 	tcase_add_test(tc, notes_pass_once_and_clean);
 	tcase_add_test(tc, reports_are_on_for_us_and_undone);
