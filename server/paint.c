@@ -198,6 +198,7 @@ paint_leave(struct attachment *a)
 	}
 	view_overlay(a->view, NULL);
 	view_notice(a->view, NULL);
+	view_padding(a->view, false);
 	paint_render(a, true);
 }
 

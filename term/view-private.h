@@ -39,6 +39,7 @@ struct view {
 	bool		 fresh;		/* the main screen is still what the
 					 * user had before */
 
+	bool		 padding;	/* the screen's edge is drawn */
 	bool		 dirty;		/* a frame is due whatever the screen */
 	char		*title;		/* NULL: not known */
 	char		*notice;

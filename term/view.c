@@ -92,6 +92,7 @@ view_new(const struct caps *caps, int rows, int cols)
 
 	v->caps = caps;
 	v->history = -1;
+	v->padding = true;
 	picture_init(&v->picture, caps);
 	outer_init(&v->outer, caps, rows, cols);
 	buf_init(&v->out, VIEW_FRAME_MAX);
@@ -208,6 +209,16 @@ view_overlay(struct view *v, const char *const *lines)
 			v->overlay[n] = xstrdup(lines[n]);
 	}
 	rows_stale(v);
+}
+
+void
+view_padding(struct view *v, bool on)
+{
+	if (on == v->padding)
+		return;
+	v->padding = on;
+	if (!view_exact(v))
+		rows_stale(v);
 }
 
 void
@@ -377,7 +388,7 @@ pad(struct view *v, int y, struct pcell *cells)
 	static const struct pen faint = { .flags = PEN_FAINT };
 	int x, edge = v->src_cols - v->off_x;
 
-	if (y > v->src_rows - v->off_y)
+	if (!v->padding || y > v->src_rows - v->off_y)
 		return;
 	if (y < v->src_rows - v->off_y) {
 		if (edge < v->cols)

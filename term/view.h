@@ -42,6 +42,9 @@ void	 view_history(struct view *, uint32_t lines);
 void	 view_notice(struct view *, const char *);
 /* A block of lines in the middle (prefix ? help); NULL takes it away. */
 void	 view_overlay(struct view *, const char *const *lines);
+/* Off: the edge of a screen smaller than the terminal is not drawn (any
+ * more): before view_leave(). */
+void	 view_padding(struct view *, bool on);
 /* Passing things along to this client's terminal with the next frame. */
 void	 view_bell(struct view *);
 void	 view_clipboard(struct view *, const char *sel, const char *b64, size_t);

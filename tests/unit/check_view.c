@@ -793,6 +793,39 @@ START_TEST(leaving_undoes_every_mode)
 }
 END_TEST
 
+/* What the user keeps is what the program drew. */
+START_TEST(leaving_takes_the_edge_of_a_smaller_screen_away)
+{
+	struct world w;
+	struct buf b;
+	char *s;
+
+	world_init(&w, "xterm-256color", 4, 10, 8, 30);
+	world_say(&w, "one\r\ntwo\r\n$");
+	step(&w);
+	s = outside_row(w.t, 1);
+	ck_assert_str_eq(s, "two       \342\224\202");
+	free(s);
+	s = outside_row(w.t, 4);
+	ck_assert_int_eq(strncmp(s, "\342\224\200", 3), 0);
+	free(s);
+	view_padding(w.v, false);
+	step(&w);
+	buf_init(&b, 65536);
+	view_leave(w.v, &b);
+	outside_write(w.t, (char *)b.data, b.len);
+	buf_free(&b);
+	s = outside_row(w.t, 1);
+	ck_assert_str_eq(s, "two");
+	free(s);
+	s = outside_row(w.t, 4);
+	ck_assert_str_eq(s, "");
+	free(s);
+	ck_assert_int_eq(w.t->cursor.row, 3);
+	world_clear(&w);
+}
+END_TEST
+
 START_TEST(undoing_needs_the_modes_only)
 {
 	struct world w;
@@ -1313,6 +1346,8 @@ main(void)
 	tcase_add_test(tc, a_notice_comes_and_goes);
 	tcase_add_test(tc, an_overlay_comes_and_goes);
 	tcase_add_test(tc, leaving_undoes_every_mode);
+	tcase_add_test(tc,
+	    leaving_takes_the_edge_of_a_smaller_screen_away);
 	tcase_add_test(tc, undoing_needs_the_modes_only);
 	tcase_add_test(tc, kitty_flags_are_pushed_once_and_popped);
 	tcase_add_test(tc, key_protocols_follow_the_screen);
