@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* PING, PONG and silence; contract in alive.h. */
+#include <sys/queue.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "../base/buf.h"
 #include "../base/clock.h"
@@ -17,6 +20,7 @@
 #define DEAD_EARLY_MS	50
 
 struct alive {
+	TAILQ_ENTRY(alive)	 entry;
 	char			*name;
 	struct alive_times	 times;
 	void			(*dead)(const char *, void *);
@@ -32,6 +36,11 @@ struct alive {
 	uint64_t		 token;
 	uint64_t		 rtt_us;
 };
+
+/* All of this process, and what wakes them when the machine does: their own
+ * ticks may be a while away. */
+static TAILQ_HEAD(, alive) all = TAILQ_HEAD_INITIALIZER(all);
+static struct event *woken;
 
 /* Since when it is silent: the last byte; but a sleep is no silence. */
 static uint64_t
@@ -143,6 +152,37 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	plan(a);
 }
 
+static void
+on_woken(evutil_socket_t fd, short what, void *arg)
+{
+	struct alive *a;
+
+	(void)what;
+	(void)arg;
+	clock_watched(fd);
+	TAILQ_FOREACH(a, &all, entry)
+		if (a->conn != NULL)
+			event_active(a->tick, EV_TIMEOUT, 1);
+}
+
+/* The first comes, the last goes. */
+static void
+watch(struct event_base *base)
+{
+	int fd;
+
+	if (base != NULL && (fd = clock_watch()) != -1) {
+		woken = event_new(base, fd, EV_READ | EV_PERSIST, on_woken,
+		    NULL);
+		event_add(woken, NULL);
+	} else if (base == NULL && woken != NULL) {
+		fd = event_get_fd(woken);
+		event_free(woken);
+		woken = NULL;
+		close(fd);
+	}
+}
+
 struct alive *
 alive_new(struct event_base *base, const char *name,
     const struct alive_times *times, void (*dead)(const char *, void *),
@@ -150,6 +190,9 @@ alive_new(struct event_base *base, const char *name,
 {
 	struct alive *a = xcalloc(1, sizeof *a);
 
+	if (TAILQ_EMPTY(&all))
+		watch(base);
+	TAILQ_INSERT_TAIL(&all, a, entry);
 	a->name = xstrdup(name);
 	a->times = *times;
 	a->dead = dead;
@@ -161,6 +204,9 @@ alive_new(struct event_base *base, const char *name,
 void
 alive_free(struct alive *a)
 {
+	TAILQ_REMOVE(&all, a, entry);
+	if (TAILQ_EMPTY(&all))
+		watch(NULL);
 	event_free(a->tick);
 	free(a->name);
 	free(a);
