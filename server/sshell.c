@@ -292,8 +292,8 @@ sshell_set_lost(struct sshell *sh)
 {
 	sh->state = SHELL_LOST;
 	free(sh->lost_why);
-	sh->lost_why = xasprintf("%s:%s is lost: %s was started anew: its "
-	    "earlier shells are lost", sh->ws->name, sh->name, sh->ws->name);
+	sh->lost_why = xasprintf("%s:%s is lost: %s was started anew",
+	    sh->ws->name, sh->name, sh->ws->name);
 }
 
 /* "a, b, c and 7 more" */

@@ -8,7 +8,6 @@ import signal
 import socket
 import stat
 import struct
-import subprocess
 
 import fixtures
 from harness import ASAN, SLOW, Skip, eq, ok, test, wait_for
@@ -336,22 +335,6 @@ def attach_without_a_terminal(t):
     """attach without a terminal says so"""
     r = t.run('attach', 'local', rc=None)
     ok(r.rc in (2, 125) and 'terminal' in r.err, repr(r))
-
-
-@test(alone=True)
-def a_full_disk(t):
-    """a far home that is full is told, or another directory is used"""
-    t.guard_tmp()
-    if os.getuid() != 0:
-        raise Skip('needs root to mount a small file system')
-    host = fixtures.Ssh(t).host('full')
-    d = host.home
-    p = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', d])
-    if p.returncode != 0:
-        raise Skip('cannot mount here')
-    t.cleanups.append(lambda: subprocess.run(['umount', '-l', d]))
-    r = t.run('exec', 'ssh:full', '--', 'echo', 'hi', rc=None, timeout=30)
-    ok(r.out == 'hi\n' or (r.rc == 125 and r.err), repr(r))
 
 
 @test()

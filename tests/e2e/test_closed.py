@@ -71,6 +71,14 @@ def made_anew_while_idle(t):
     o.see(PROMPT, 20)
     o.type('echo life $(cat life)\r')
     o.see('^life 2$')
+    o.type('\x1cd')
+    o.see('^left 0$')
+    # Shown at once from here, and then: lost.
+    box.make()
+    o = t.outer('attach', box.ws + ':b', shell=True)
+    told_lost(o, 'b')
+    eq([k for k, v in t.shells().items() if v['state'] == 'running'], [],
+       'shells that nobody asked for')
 
 
 @test(timeout=90)
@@ -309,7 +317,7 @@ def a_program_that_is_damaged(t):
     t.run('exec', 'ssh:web', '--', 'true')
     path = find(host.home + '/.cache', 'dlmux-')
     words = {}
-    for how in HOW:
+    for how in ('gone', 'cut', 'garbage', 'a directory', 'unreadable'):
         t.run('disconnect', 'ssh:web')
         if damage(path, how):
             use(t, 'ssh:web', path, 'program: ' + how, words)
@@ -416,31 +424,41 @@ def names_that_a_cleaner_took(t):
               box.ws + ':a', 'clear; echo still $v')
 
 
+def tmpfs(t, path, opts):
+    """A small disk there; mounted again, with other limits."""
+    if os.getuid() != 0:
+        raise Skip('needs root to mount a small file system')
+    again = os.path.ismount(path)
+    p = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'mode=700,%s%s' % (
+        'remount,' if again else '', opts), 'tmpfs', path],
+        stderr=subprocess.PIPE)
+    if p.returncode != 0:
+        raise Skip('cannot mount here: ' + p.stderr.decode().strip())
+    if not again:
+        t.finals.insert(0, lambda: subprocess.run(['umount', '-l', path]))
+
+
 @test(timeout=60)
 def a_disk_that_is_full(t):
     """(e) full at the upload or at the first run: told; later: works on"""
-    p = fixtures.Podman(t)
     kib = os.path.getsize(os.path.realpath(t.bin + '/dlmux')) // 1024
-    # To be made there: .cache, dlmux, the program; no more.
-    for name, room in (('upload', '%dk' % (kib // 2)),
-                       ('run', '%dk,nr_inodes=4' % (kib + 200)),
-                       ('later', '%dk' % (kib + 200))):
-        disk = t.mkdir('disk-' + name)
-        m = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'mode=700,size=' +
-                            room, 'tmpfs', disk], stderr=subprocess.PIPE)
-        if m.returncode != 0:
-            raise Skip('cannot mount here: ' + m.stderr.decode().strip())
-        t.finals.insert(0, lambda d=disk: subprocess.run(['umount', '-l', d]))
-        p.container(name, '--read-only', '--read-only-tmpfs=false',
-                    '--shm-size', '16k', '-v', disk + ':/root')
-    words = {}
-    for name in ('upload', 'run'):
-        r = run(t, 'podman:' + name, 'true', rc=125)
+    disk = t.mkdir('disk')
+    p = fixtures.Podman(t)
+    tmpfs(t, disk, 'size=%dk' % (kib // 2))
+    p.container('box', '--read-only', '--read-only-tmpfs=false',
+                '--shm-size', '16k', '-v', disk + ':/root')
+    ws = 'podman:box'
+    # Then for .cache, dlmux and the program, and no more.
+    for when, opts in (('upload', None), ('first run', 'size=%dk,nr_inodes=4' %
+                                          (kib + 200))):
+        if opts:
+            tmpfs(t, disk, opts)
+        r = run(t, ws, 'true', rc=125)
         ok(('No space left' in r.err or 'full' in r.err) and '/root' in r.err,
            repr(r))
         ok('error' in r.how and r.secs < 10 * SLOW, repr(r))
-        print('full at the %s: %s' % (name, r.err.strip()))
-    ws = 'podman:later'
+        print('full at the %s: %s' % (when, r.err.strip()))
+    tmpfs(t, disk, 'nr_inodes=100')
     t.run('new', ws + ':a')
     r = run(t, ws, 'sh', '-c', 'cat /dev/zero >fill; df -k . | tail -n 1', rc=0)
     print('full later:', r.out.strip())
@@ -449,5 +467,14 @@ def a_disk_that_is_full(t):
     t.run('new', ws + ':b')
     # A new front finds the agent there, and needs no room.
     t.run('disconnect', ws)
-    r = run(t, ws, 'cat', stdin=subprocess.PIPE, input=b'x' * 100000, rc=0)
-    eq(len(r.raw), 100000, 'an exec')
+    r = run(t, ws, 'wc', '-c', stdin=subprocess.PIPE, input=b'x' * 100000, rc=0)
+    eq(r.out.strip(), '100000', 'an exec')
+
+
+@test(alone=True)
+def a_home_that_is_full(t):
+    """(e) a full home beside disks with room: another directory is used"""
+    t.guard_tmp()
+    host = fixtures.Ssh(t).host('full')
+    tmpfs(t, host.home, 'size=64k')
+    eq(run(t, 'ssh:full', 'echo', 'hi', rc=0).out, 'hi\n', 'it works')

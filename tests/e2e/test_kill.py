@@ -393,10 +393,11 @@ class Kills(Matrix):
         self.recent = self.echo[-1]
         self.recovered()
 
-    def table(self):
+    def table(self, what='kills'):
         t = self.t
-        t.note('%-7s %d kills, seed %d, %d recoveries' % (
-            self.ws, sum(self.phases.values()), self.seed, len(self.echo)))
+        t.note('%-7s %d %s, seed %d, %d recoveries' % (
+            self.ws, sum(self.phases.values()), what, self.seed,
+            len(self.echo)))
         for p, n in self.phases.most_common():
             t.note('    %-28s %4d' % (p, n))
         for what, times in (('first echoed key', self.echo),
@@ -453,9 +454,9 @@ def restarts_and_an_upgrade(t):
         ok(k['pid'] != pid, 'another server')
         eq(k['version'], new, 'the server')
         eq([w['agent'] for w in t.ls()], [old], 'the agent')
-        m.phases['restart ' + ('by another version' if i == 2 else '')] += 1
+        m.phases['by another version' if i == 2 else 'by the same'] += 1
     eq(t.agent_pids(), agents, 'agents')
-    m.table()
+    m.table('restarts')
     m.end()
 
 
