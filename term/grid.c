@@ -201,7 +201,8 @@ history_drop(struct grid *g)
 	 * then, and free() waits for it: those that go next are asked for. */
 	soon = (const char *)g->hist[(g->hist_head + HISTORY_AHEAD) %
 	    g->hist_cap].cells;
-	__builtin_prefetch(soon - 16, 1);
+	if (soon != NULL)
+		__builtin_prefetch(soon - 16, 1);
 	g->hist_bytes -= row_cost(row);
 	free(row->cells);
 	g->hist_head = (g->hist_head + 1) % g->hist_cap;
