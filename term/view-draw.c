@@ -258,6 +258,16 @@ doubt_of(const struct view *v, const struct pcell *c, int width)
 	return max > width ? max - width : 1;
 }
 
+/* Drawn in the last row at x, its n columns, a doubtful character could make
+ * the terminal scroll: the rows above are to be kept out of that. A region of
+ * one row is none. */
+static bool
+needs_fence(const struct view *v, const struct pcell *c, int x, int n)
+{
+	return c->doubt && x + n + doubt_of(v, c, n) > v->cols &&
+	    v->rows > 2 && caps_has(v->caps, CAP_CSR);
+}
+
 /* A character of doubtful width, n columns for us. If the terminal gives it
  * more, it has written over what follows; and at the end of a row it has
  * begun the next one, or at the very end scrolled, which must not be. True if
@@ -269,7 +279,7 @@ put_doubtful(struct view *v, int y, int x, const struct pcell *c, int n)
 	int over = doubt_of(v, c, n), wraps = x + n + over - v->cols;
 	bool bottom = wraps > 0 && y == v->rows - 1, fenced;
 
-	fenced = bottom && v->rows > 1 && caps_has(v->caps, CAP_CSR);
+	fenced = bottom && needs_fence(v, c, x, n);
 	if (fenced) {
 		caps_emit(v->caps, CAP_CSR, 0, v->rows - 2, o->out);
 		o->y = o->x = -1;
@@ -347,13 +357,16 @@ view_draw(struct view *v, int y, const struct pcell *new, bool after)
 }
 
 bool
-view_draw_join(struct view *v, int y)
+view_draw_join(struct view *v, int y, const struct pcell *next)
 {
 	struct prow *r = view_row(v, y);
 	struct outer *o = &v->outer;
 	int x = v->cols - 1;
 
 	if (!caps_flag(v->caps, CAPS_AM) || !caps_flag(v->caps, CAPS_XENL))
+		return false;
+	/* A fence is a move: it would take the place of the wrap. */
+	if (needs_fence(v, next, 0, next->width == 2 ? 2 : 1))
 		return false;
 	if (o->y == y && o->x == v->cols)
 		return true;

@@ -66,9 +66,9 @@ view_row(struct view *v, int y)
 /* Draws what differs. after: the text of the row above runs over into this
  * one, and the terminal is to know. */
 void	 view_draw(struct view *, int y, const struct pcell *, bool after);
-/* Makes ready for view_draw(y + 1, after): the cursor past the end of row y.
- * False if that cannot be had. */
-bool	 view_draw_join(struct view *, int y);
+/* Makes ready for view_draw(y + 1, next, after): the cursor past the end of
+ * row y. False if that cannot be had. */
+bool	 view_draw_join(struct view *, int y, const struct pcell *next);
 /* The terminal writes with this pen from now on. */
 void	 view_use_pen(struct view *, uint16_t);
 void	 view_row_unknown(struct view *, struct prow *);

@@ -65,7 +65,8 @@ line_put(struct view *v, struct place *at, const struct pcell *cells,
 		/* On the way through old rows the mark may be there already. */
 		joined = at->w < v->rows && view_row(v, y - 1)->wrapped;
 		if (!joined)
-			after = view_draw_join(v, at->w < v->rows ? y - 1 : y);
+			after = view_draw_join(v, at->w < v->rows ? y - 1 : y,
+			    cells);
 	}
 	if (at->w >= v->rows) {
 		if (after)

@@ -454,7 +454,7 @@ paint_row(struct view *v, const struct screen *s, int y, bool *wrapped)
 	pad(v, y, v->scratch);
 	cover(v, y, v->scratch);
 	if (after)
-		after = view_draw_join(v, y - 1);
+		after = view_draw_join(v, y - 1, v->scratch);
 	view_draw(v, y, v->scratch, after);
 	if (after)
 		view_row(v, y - 1)->wrapped = true;
