@@ -33,6 +33,7 @@ int	whole_deadline_ms = 20000;
 
 struct client {
 	bool		 on, stalled;
+	bool		 lost;		/* no server that runs knows it */
 	int		 rows, cols;
 	pid_t		 pid;
 	int		 fd;		/* the pty's master, -1 */
@@ -432,11 +433,12 @@ follow_size(struct whole *w)
 	uint64_t end = now_ms() + whole_deadline_ms;
 	char text[64];
 	ssize_t n;
-	int i, rows = 0, cols = 0;
+	int i, rows = 0, cols = 0, tries = 0;
 
 	for (i = 0; i < CLIENTS; i++) {
 		c = &w->client[i];
-		if (c->on && (best == NULL || c->order > best->order))
+		if (c->on && !c->lost && (best == NULL ||
+		    c->order > best->order))
 			best = c;
 	}
 	if (best == NULL || (best->rows == screen_rows(w->g) &&
@@ -456,6 +458,9 @@ follow_size(struct whole *w)
 			    best->rows, best->cols);
 			return fail(w, 0, "the shell's size");
 		}
+		/* So that a new server knows whose size counts. */
+		if (w->unsure && !best->stalled && tries++ % 40 == 0)
+			(void)!write(best->fd, "x", 1);
 		turn(w, 5);
 	}
 	screen_resize(w->g, rows, cols);
@@ -478,6 +483,18 @@ say(struct whole *w, const struct step *t)
 	return true;
 }
 
+/* It goes on, and finds the server new: as if it had just attached. */
+static bool
+found(struct whole *w, struct client *c)
+{
+	if (!c->on || !c->lost)
+		return true;
+	c->lost = false;
+	c->order = ++w->order;
+	w->unsure = true;
+	return follow_size(w);
+}
+
 static bool
 detach(struct whole *w, int who)
 {
@@ -490,6 +507,8 @@ detach(struct whole *w, int who)
 	if (c->stalled)
 		kill(c->pid, SIGCONT);
 	c->stalled = false;
+	if (!found(w, c))
+		return false;
 	/* Sometimes before the new server has drawn anything. */
 	if (w->killed)
 		for (soon = now_ms() + 5 + w->cases * 7 % 50;
@@ -558,7 +577,7 @@ attach(struct whole *w, const struct step *t)
 	fcntl(c->fd, F_SETFD, FD_CLOEXEC);
 	fcntl(c->fd, F_SETFL, O_NONBLOCK);
 	c->on = true;
-	c->stalled = c->counting = false;
+	c->stalled = c->lost = c->counting = false;
 	c->order = ++w->order;
 	w->unsure = false;
 	if (!w->made && !accept_player(w))
@@ -607,11 +626,13 @@ kill_server(struct whole *w)
 	struct client *c;
 
 	/* Who does not come back in time has no say in the size. */
-	for (c = w->client; c < w->client + CLIENTS; c++)
+	for (c = w->client; c < w->client + CLIENTS; c++) {
 		if (c->on && c->stalled && c->order == w->order) {
 			kill(c->pid, SIGCONT);
 			c->stalled = false;
 		}
+		c->lost = c->on && c->stalled;
+	}
 	if (pid > 1)	/* it may be dead from the last time */
 		kill((pid_t)pid, SIGKILL);
 	w->killed = w->unsure = true;
@@ -654,7 +675,7 @@ one(struct whole *w, const struct step *t)
 		if (c->on && c->stalled)
 			kill(c->pid, SIGCONT);
 		c->stalled = false;
-		return at_rest(w);
+		return found(w, c) && at_rest(w);
 	case STEP_SERVER: return kill_server(w);
 	case STEP_LINK: return kill_link(w);
 	case STEP_HELP:
