@@ -106,6 +106,24 @@ any_palette(const struct screen *s)
 	return false;
 }
 
+static void
+resolve(const struct screen *s, const struct caps *caps, bool palette,
+    struct pen *p)
+{
+	if (palette) {
+		p->fg = own_colour(s, p->fg, 256);
+		p->bg = own_colour(s, p->bg, 257);
+		p->ul = own_colour(s, p->ul, -1);
+	}
+	pen_resolve(caps, p);
+}
+
+void
+compare_pen(const struct screen *s, const struct caps *caps, struct pen *p)
+{
+	resolve(s, caps, any_palette(s), p);
+}
+
 static bool
 number(struct buf *why, int y, int x, const char *what, uint32_t have,
     uint32_t want)
@@ -178,12 +196,7 @@ cell(struct outside *t, const struct screen *s, const struct caps *caps,
 	if (!words(why, y, x, "text", have.text, want))
 		return false;
 	blank = strcmp(want, " ") == 0;
-	if (palette && c != NULL) {
-		p.fg = own_colour(s, p.fg, 256);
-		p.bg = own_colour(s, p.bg, 257);
-		p.ul = own_colour(s, p.ul, -1);
-	}
-	pen_resolve(caps, &p);
+	resolve(s, caps, palette && c != NULL, &p);
 	flip = (screen_modes(s)->flags & MODE_REVERSE) != 0 &&
 	    caps_flag(caps, CAPS_DECSET);
 	if (!number(why, y, x, "reverse", have.reverse ^ flip,

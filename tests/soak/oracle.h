@@ -94,5 +94,20 @@ bool	 compare_lines(struct outside *, size_t first, const struct screen *,
 	    struct buf *why);
 /* Terminals disagree about the width of what is in it. */
 bool	 compare_doubtful(const struct screen *, const struct row *, int x);
+/* A pen as such a terminal can show it. */
+void	 compare_pen(const struct screen *, const struct caps *, struct pen *);
+
+/* written.c: a cell's attributes as the corpus writes them down: of a blank
+ * only what shows. */
+struct written {
+	uint32_t	fg, bg;
+	char		flags[16];	/* b d i k r h s, one of u U c o a */
+};
+void	 written_attr(const struct pen *, bool empty, struct written *);
+bool	 written_empty(const struct cell *);
+/* "cursor ROW COL [wrap]", then a line "ROW COL WIDTH FG BG FLAGS TEXT" for
+ * each cell that was written to. caps: of the terminal that is to show it;
+ * NULL: as the program meant it. */
+void	 written_screen(const struct screen *, const struct caps *, FILE *);
 
 #endif
