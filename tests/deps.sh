@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: ISC
 #
 # deps.sh [-n] GROUP...: lists what the groups (build test container lint
-# fuzz) need and this machine lacks, and installs it where it may: with
+# fuzz pictures) need and this machine lacks, and installs it where it may: with
 # apt-get, as root or by sudo. Elsewhere it prints the command to run. -n only
 # lists. The container group is welcome, not needed: its failure is no failure.
 
@@ -46,6 +46,14 @@ container|cmd busctl|systemd|systemd|systemd|-|-
 container|cmd dbus-daemon|dbus dbus-user-session libpam-systemd|dbus-daemon systemd-pam|dbus|-|-
 container|cmd podman|podman|podman|podman|podman|podman
 container|cmd runc|runc|runc|runc|runc|-
+pictures|cmd Xvfb|xvfb|xorg-x11-server-Xvfb|xorg-server-xvfb|xvfb|-
+pictures|cmd xterm|xterm|xterm|xterm|xterm|xterm
+pictures|cmd import|imagemagick|ImageMagick|imagemagick|imagemagick|imagemagick
+pictures|cmd vttest|vttest|vttest|-|-|vttest
+pictures|cmd fc-list|fontconfig|fontconfig|fontconfig|fontconfig|fontconfig
+pictures|font family=DejaVuSansMono|fonts-dejavu-core|dejavu-sans-mono-fonts|ttf-dejavu|font-dejavu|-
+pictures|font charset=4f60|fonts-noto-cjk|google-noto-sans-cjk-ttc-fonts|noto-fonts-cjk|font-noto-cjk|-
+pictures|font charset=1f680|fonts-symbola|gdouros-symbola-fonts|-|-|-
 lint|cmd cppcheck|cppcheck|cppcheck|cppcheck|cppcheck|cppcheck
 lint|cmd shellcheck|shellcheck|ShellCheck|shellcheck|shellcheck|shellcheck
 lint|cmd mandoc|mandoc|mandoc|mandoc|mandoc|mandoc
@@ -72,6 +80,8 @@ present() {
 		    2>/dev/null) -D_GNU_SOURCE -E -o /dev/null "$tmp/h.c" ;;
 	vim)	# the small vim knows no mouse
 		vim --version 2>/dev/null | grep -q '+mouse' ;;
+	font)	# a pattern of fontconfig's
+		fc-list ":$2" | grep -q . ;;
 	terminfo)
 		infocmp "$2" ;;
 	fuzzer)

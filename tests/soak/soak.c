@@ -4,6 +4,9 @@
  * soak [-1] -r FILE			a case that was written down; cut down
  * soak -1 SEED				one case, shown
  * soak -w DLMUX ...			the same with real processes, of that binary
+ * soak -o SEED				a random stream of 24 by 80, on stdout
+ * soak -d ROWSxCOLS [-T TERM] <STREAM	what a screen of that size shows of it,
+ *					or what such a terminal shows of that
  *
  * -k goes on after a failure, -s SECONDS bounds the cutting down.
  *
@@ -196,6 +199,35 @@ soak(uint64_t seed, long cases, long seconds, bool go_on)
 	return bad != 0;
 }
 
+static int
+put_stream(uint64_t seed)
+{
+	struct buf b;
+
+	buf_init(&b, 1 << 22);
+	seed = seed * 0x2545f4914f6cdd1dULL + 1;
+	grammar_stream(&seed, 24, 80, 150, &b);
+	fwrite(b.data, 1, b.len, stdout);
+	return 0;
+}
+
+static int
+put_screen(const char *size, const char *term)
+{
+	struct screen *s;
+	char data[4096];
+	int rows, cols;
+	size_t n;
+
+	if (sscanf(size, "%dx%d", &rows, &cols) != 2)
+		return 2;
+	s = screen_new(rows, cols, NULL, NULL);
+	while ((n = fread(data, 1, sizeof data, stdin)) > 0)
+		screen_write(s, data, n);
+	written_screen(s, term != NULL ? oracle_caps(term) : NULL, stdout);
+	return 0;
+}
+
 /* What was asked for; an exit status. */
 static int
 work(const char *file, bool single, uint64_t seed, long cases, long seconds,
@@ -230,25 +262,30 @@ int
 main(int argc, char **argv)
 {
 	long cases = 0, seconds = 0;
-	const char *file = NULL, *binary = NULL;
+	const char *file = NULL, *binary = NULL, *size = NULL, *term = NULL;
 	bool single = false, go_on = false;
 	uint64_t seed;
 	int ch, status;
 
 	now = mmap(NULL, sizeof *now, PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	while ((ch = getopt(argc, argv, "n:t:r:s:1kw:p:")) != -1)
+	while ((ch = getopt(argc, argv, "n:t:r:s:1kw:p:o:d:T:")) != -1)
 		switch (ch) {
 		case 'n': cases = atol(optarg); break;
 		case 't': seconds = atol(optarg); break;
 		case 'r': file = optarg; break;
 		case '1': single = true; break;
 		case 'p': return whole_play(optarg);
+		case 'o': return put_stream(strtoull(optarg, NULL, 10));
+		case 'd': size = optarg; break;
+		case 'T': term = optarg; break;
 		case 'w': binary = optarg; break;
 		case 's': shrink = atoi(optarg); break;
 		case 'k': go_on = true; break;
 		default: return 2;
 		}
+	if (size != NULL)
+		return put_screen(size, term);
 	seed = optind < argc && *argv[optind] != '\0' ?
 	    strtoull(argv[optind], NULL, 10) : (uint64_t)time(NULL) * 1000;
 	signal(SIGPIPE, SIG_IGN);
