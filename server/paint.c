@@ -214,57 +214,88 @@ paint_aside(struct attachment *a)
 
 /* --- notices ------------------------------------------------------------- */
 
+/* The error without ssh's own name and address before it, which the notice has
+ * already. */
+static const char *
+notice_error(const struct workspace *w)
+{
+	const char *why = w->link != NULL ? link_why(w->link) : NULL, *p;
+
+	if (why == NULL)
+		why = workspace_text(w);
+	if (strncmp(why, "ssh: ", 5) == 0 && (p = strrchr(why, ':')) != NULL &&
+	    p[1] == ' ' && p[2] != '\0')
+		return p + 2;
+	return why;
+}
+
+/* What happens, since when, what to press, and the last error; where there is
+ * no room for all, the last two take turns. */
+static void
+notice_down(const struct attachment *a, uint64_t ms, const char *typed,
+    char *out, size_t max)
+{
+	const struct workspace *w = a->ws;
+	const char *key = server_prefix(a->server), *why = notice_error(w);
+	bool again = workspace_retrying(w) ||
+	    workspace_state(w) == LINK_CONNECTING;
+	char *what, *keys, *text, next[32] = "";
+
+	if (link_next_ms(w->link) >= 1000)
+		snprintf(next, sizeof next, " in %llu s",
+		    (unsigned long long)link_next_ms(w->link) / 1000);
+	what = again ? xasprintf("no answer for %llu s, reconnecting%s%s",
+	    (unsigned long long)(ms / 1000), next, typed) :
+	    xasprintf("%s for %llu s%s", link_held(w->link) ?
+	    "waits for you" : "not connected",
+	    (unsigned long long)(ms / 1000), typed);
+	keys = xasprintf("%s r %s, d detaches", key, again ? "at once" :
+	    "connects");
+	if (strlen(w->name) + strlen(what) + strlen(keys) + strlen(why) + 6 <
+	    (size_t)a->cols)
+		text = xasprintf("%s: %s; %s; %s", w->name, what, keys, why);
+	else
+		text = xasprintf("%s: %s; %s", w->name, what,
+		    ms / NOTICE_TURN_MS % 2 == 0 ? keys : why);
+	snprintf(out, max, "%s", text);
+	free(what);
+	free(keys);
+	free(text);
+}
+
 static void
 notice_text(struct attachment *a, char *out, size_t max)
 {
 	struct workspace *w = a->ws;
-	const char *key = server_prefix(a->server), *why;
 	uint64_t now = clock_ms(), ms;
-	char next[48] = "", typed[64] = "";
+	char typed[64] = "";
 
 	*out = '\0';
 	if (a->flash != NULL && now < a->flash_ms) {
 		snprintf(out, max, "%s", a->flash);
 		return;
 	}
-	if (a->sh == NULL || w == NULL || a->sh->over)
+	if (a->sh == NULL || w == NULL || a->sh->over || w->link == NULL)
 		return;
 	if (a->typed > 0)
 		snprintf(typed, sizeof typed, ", %u byte%s typed wait%s",
 		    a->typed, a->typed > 1 ? "s" : "", a->typed > 1 ? "" :
 		    "s");
 	if (w->up) {
-		bool busy = w->typed_ms != 0 &&
-		    now - w->typed_ms < TYPED_BUSY_MS;
+		bool busy = w->nworking > 0 || (w->typed_ms != 0 &&
+		    now - w->typed_ms < TYPED_BUSY_MS);
 
 		ms = link_silent_ms(w->link);
 		if (ms > (busy ? PING_BUSY_MS : PING_IDLE_MS) + 2000)
 			snprintf(out, max, "%s: no answer for %llu s%s; %s d "
 			    "detaches", w->name,
-			    (unsigned long long)(ms / 1000), typed, key);
+			    (unsigned long long)(ms / 1000), typed,
+			    server_prefix(a->server));
 		return;
 	}
 	ms = w->down_ms != 0 ? now - w->down_ms : 0;
-	if (ms < NOTICE_AFTER_MS)
-		return;
-	/* The error last: where there is no room, that is cut. */
-	why = w->link != NULL ? link_why(w->link) : NULL;
-	if (workspace_retrying(w) || workspace_state(w) == LINK_CONNECTING) {
-		if (link_next_ms(w->link) >= 1000)
-			snprintf(next, sizeof next, " in %llu s",
-			    (unsigned long long)link_next_ms(w->link) / 1000);
-		snprintf(out, max, "%s: no answer for %llu s, reconnecting%s"
-		    "%s; %s r at once, d detaches%s%s", w->name,
-		    (unsigned long long)(ms / 1000), next, typed, key,
-		    why != NULL ? "; " : "", why != NULL ? why : "");
-		return;
-	}
-	if (why == NULL)
-		why = workspace_text(w);
-	snprintf(out, max, "%s: %s for %llu s%s; %s r connects, d detaches; "
-	    "%s", w->name, w->link != NULL && link_held(w->link) ?
-	    "waits for you" : "not connected",
-	    (unsigned long long)(ms / 1000), typed, key, why);
+	if (ms >= NOTICE_AFTER_MS)
+		notice_down(a, ms, typed, out, max);
 }
 
 void

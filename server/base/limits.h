@@ -95,6 +95,8 @@
 /* A lost link is told of after so long: most are back sooner. */
 #define NOTICE_AFTER_MS		400
 #define NOTICE_FLASH_MS		4000
+/* Halves of one that is too long for the terminal take turns. */
+#define NOTICE_TURN_MS		4000
 /* Keys count as "somebody waits" for so long. */
 #define TYPED_BUSY_MS		15000
 /* Checkpoints: a light one bounds what a new server replays, a full one must
