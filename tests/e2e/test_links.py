@@ -320,7 +320,7 @@ def asked_again_while_attached(t):
     """an attached user is asked again when he wants, not unasked"""
     ssh = fixtures.Ssh(t, passphrase='open sesame')
     host = ssh.host('web')
-    o = t.outer('attach', 'ssh:web:a')
+    o = t.outer('attach', 'ssh:web:a', cols=160)
     o.see('[Pp]assphrase', 15)
     o.type('open sesame\r')
     o.see(PROMPT, 15)
@@ -353,7 +353,7 @@ def asked_again_while_attached(t):
     o.type('\x1cd')
     o.wait_exit()
     t.run('disconnect', 'ssh:web')
-    o = t.outer('attach', 'ssh:web:a')
+    o = t.outer('attach', 'ssh:web:a', cols=160)
     o.see('[Pp]assphrase', 20)
     o.type('open sesame\r')
     o.see('^on 42', 20)
