@@ -524,6 +524,19 @@ workspace_tell(struct workspace *w, struct chan *only)
 	free(m.text);
 }
 
+/* The newest that can be asked is who wanted the link last. */
+static struct chan *
+workspace_asked(struct workspace *w)
+{
+	struct chan *ch, *to = NULL;
+
+	TAILQ_FOREACH(ch, &w->chans, ws_entry)
+		if ((ch->flags & USE_MAY_PROMPT) && ch->client->conn != NULL &&
+		    (!attach_shown(ch->client) || (ch->flags & USE_ASK_SHOWN)))
+			to = ch;
+	return to;
+}
+
 void
 workspace_chan_gone(struct workspace *w, struct chan *ch)
 {
@@ -537,6 +550,8 @@ workspace_chan_gone(struct workspace *w, struct chan *ch)
 			TAILQ_REMOVE(&w->prompts, p, entry);
 			free(p);
 			link_reply(w->link, id, false, "");
+			if (workspace_asked(w) == NULL)
+				link_give_up(w->link);
 		}
 	ch->ws = NULL;
 	server_later(w->server);
@@ -556,6 +571,9 @@ workspace_reply(struct workspace *w, struct chan *ch, uint32_t id, bool ok,
 	TAILQ_REMOVE(&w->prompts, p, entry);
 	free(p);
 	link_reply(w->link, id, ok, text);
+	/* ssh would take it for an empty answer, and ask twice more. */
+	if (!ok)
+		link_give_up(w->link);
 	return true;
 }
 
@@ -564,18 +582,14 @@ workspace_link_prompt(struct link *link, uint32_t id, bool echo,
     const char *text, void *arg)
 {
 	struct workspace *w = arg;
-	struct chan *ch, *to = NULL;
+	struct chan *to = workspace_asked(w);
 	enum conn_class class = CONN_CONTROL;
 	struct prompt *p;
 	struct buf b;
 
-	/* The newest that can be asked is who wanted the link last. */
-	TAILQ_FOREACH(ch, &w->chans, ws_entry)
-		if ((ch->flags & USE_MAY_PROMPT) && ch->client->conn != NULL &&
-		    (!attach_shown(ch->client) || (ch->flags & USE_ASK_SHOWN)))
-			to = ch;
 	if (to == NULL) {
 		link_reply(link, id, false, "");
+		link_give_up(link);
 		return;
 	}
 	p = xcalloc(1, sizeof *p);

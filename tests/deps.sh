@@ -44,6 +44,7 @@ test|cmd less|less|less|less|less|less
 test|cmd htop|htop|htop|htop|htop|htop
 container|cmd busctl|systemd|systemd|systemd|-|-
 container|cmd dbus-daemon|dbus dbus-user-session libpam-systemd|dbus-daemon systemd-pam|dbus|-|-
+container|pam google_authenticator|libpam-google-authenticator|google-authenticator|libpam-google-authenticator|google-authenticator|-
 container|cmd podman|podman|podman|podman|podman|podman
 container|cmd runc|runc|runc|runc|runc|-
 pictures|cmd Xvfb|xvfb|xorg-x11-server-Xvfb|xorg-server-xvfb|xvfb|-
@@ -78,6 +79,15 @@ present() {
 		# shellcheck disable=SC2046
 		"$cc" $(pkg-config --cflags libevent_core vterm tinfo \
 		    2>/dev/null) -D_GNU_SOURCE -E -o /dev/null "$tmp/h.c" ;;
+	pam)
+		set -- "$2" /usr/lib*/security/pam_"$2".so \
+		    /lib*/security/pam_"$2".so \
+		    /lib*/*-linux-*/security/pam_"$2".so
+		while [ $# -gt 1 ]; do
+			[ -e "$2" ] && return
+			shift
+		done
+		false ;;
 	vim)	# the small vim knows no mouse
 		vim --version 2>/dev/null | grep -q '+mouse' ;;
 	font)	# a pattern of fontconfig's

@@ -152,6 +152,14 @@ last_words(struct attempt *a, const char *otherwise)
 		free(s);
 		return all;
 	}
+	/* In BatchMode ssh does not even try what it would have to ask. */
+	if (s != NULL && a->askpass == NULL &&
+	    strstr(s, "Permission denied (") != NULL) {
+		all = xasprintf("%s At a terminal, `dlmux connect %s` asks for "
+		    "a password, passphrase or code", s, a->spec.target->name);
+		free(s);
+		return all;
+	}
 	if (s == NULL)
 		s = boot_last_line(boot_scan_noise(a->scan),
 		    strlen(boot_scan_noise(a->scan)));

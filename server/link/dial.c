@@ -33,6 +33,7 @@ struct dial {
 	bool			 wanted;
 	bool			 held;		/* only a user can go on */
 	bool			 start;		/* kick: begin an attempt */
+	bool			 gave_up;	/* kick: end it */
 	bool			 handed;	/* up() was called: a link's now */
 	bool			 twice;		/* a dying agent was met */
 	struct attempt		*attempt;
@@ -108,6 +109,8 @@ cancel(struct dial *d)
 	prompts_end(d->prompts);
 }
 
+static const char unanswered[] = "what it asked was not answered";
+
 /*
  * What trying again in the background cannot cure, and what a far side may
  * answer with a ban of the user's address.
@@ -117,7 +120,8 @@ needs_user(const char *why)
 {
 	return strstr(why, "Permission denied (") != NULL ||
 	    strstr(why, "Host key verification failed") != NULL ||
-	    strstr(why, "Too many authentication failures") != NULL;
+	    strstr(why, "Too many authentication failures") != NULL ||
+	    strcmp(why, unanswered) == 0;
 }
 
 void
@@ -231,7 +235,7 @@ begin(struct dial *d)
 	    .limit_ms = limit_ms(d), .trace = d->trace };
 	uint64_t wait;
 
-	d->start = false;
+	d->start = d->gave_up = false;
 	unschedule(d);
 	if (d->attempt != NULL || d->handed)
 		return;
@@ -257,7 +261,10 @@ on_kick(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (d->start)
+	if (d->gave_up && d->attempt != NULL) {
+		d->gave_up = false;
+		dial_failed(d, unanswered);
+	} else if (d->start)
 		begin(d);
 }
 
@@ -527,6 +534,15 @@ pid_t
 dial_pid(const struct dial *d)
 {
 	return d->attempt != NULL ? attempt_pid(d->attempt) : 0;
+}
+
+void
+dial_give_up(struct dial *d)
+{
+	if (d->attempt == NULL)
+		return;
+	d->gave_up = true;
+	event_active(d->kick, EV_TIMEOUT, 1);
 }
 
 struct prompts *

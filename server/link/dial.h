@@ -58,6 +58,9 @@ void	 dial_up(struct dial *);
 void	 dial_failed(struct dial *, const char *why);
 void	 dial_lost(struct dial *, const char *why, bool lasted);
 
+/* Whoever was asked will not answer: ssh would only ask again, or try without.
+ * The try fails, from the loop; a later one is a user's. */
+void	 dial_give_up(struct dial *);
 bool	 dial_wanted(const struct dial *);	/* and nobody is needed */
 bool	 dial_held(const struct dial *);	/* only a user can go on */
 uint64_t dial_next_ms(const struct dial *);	/* 0: no try is due */

@@ -665,6 +665,12 @@ link_reply(struct link *l, uint32_t prompt, bool ok, const char *text)
 	prompts_reply(dial_prompts(l->dial), prompt, ok, text);
 }
 
+void
+link_give_up(struct link *l)
+{
+	dial_give_up(l->dial);
+}
+
 bool
 link_ask(struct link *l, const char *token, int kind, const char *text,
     void (*reply)(bool, const char *, void *), void *arg)

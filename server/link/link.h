@@ -102,6 +102,8 @@ void	 link_send(struct link *, enum conn_class, uint8_t type,
 void	 link_send_buf(struct link *, enum conn_class, uint8_t type,
 	    uint32_t channel, struct buf *);
 void	 link_reply(struct link *, uint32_t prompt, bool ok, const char *);
+/* Nobody will answer what is asked: the try is over. */
+void	 link_give_up(struct link *);
 /* An askpass process named this token: which link is meant, and hand over its
  * question; reply is called once with the answer. False: token unknown. */
 bool	 link_ask(struct link *, const char *token, int kind, const char *text,

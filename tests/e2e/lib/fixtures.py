@@ -90,11 +90,12 @@ class Ssh:
 class Host:
     """One far host. proxy_prefix runs before the connection is made (a lock,
     a wait); relay: arguments of the bad pipe between; sshd_config: more
-    lines; known=False: an unknown host key."""
+    lines; known=False: an unknown host key; pam: sshd asks PAM; methods: of
+    authentication, beside a key."""
 
     def __init__(self, ssh, name, relay=None, proxy_prefix='', sshd_config='',
                  ssh_config='', known=True, authorized=True, env=None,
-                 config=None):
+                 config=None, pam=False, methods=None):
         t = ssh.t
         self.t, self.name, self.ssh = t, name, ssh
         self.user = getpass.getuser()
@@ -116,17 +117,20 @@ class Host:
 HostKey %s/hostkey
 AuthorizedKeysFile %s/authorized
 PidFile none
-UsePAM no
+UsePAM %s
 StrictModes no
 PermitRootLogin yes
 PrintMotd no
-PasswordAuthentication no
-KbdInteractiveAuthentication no
+PasswordAuthentication %s
+KbdInteractiveAuthentication %s
 LogLevel VERBOSE
 MaxSessions 10
 SetEnv %s
 %s
-''' % (self.dir, self.dir, ' '.join('%s="%s"' % kv for kv in far.items()),
+''' % (self.dir, self.dir, 'yes' if pam else 'no',
+            'yes' if methods == 'password' else 'no',
+            'yes' if methods == 'keyboard-interactive' else 'no',
+            ' '.join('%s="%s"' % kv for kv in far.items()),
             sshd_config), 0o600)
         with open(config or ssh.config, 'a') as f:
             f.write('''
