@@ -655,6 +655,9 @@ attach_frame(struct sclient *c, uint8_t type, uint32_t channel,
 		number = rd_u32(&r);
 		if (!rd_end(&r))
 			break;
+		if (number > a->typed && a->ws != NULL && !a->ws->up &&
+		    a->ws->link != NULL)
+			link_connect(a->ws->link, NULL, LINK_TYPING);
 		a->typed = number;
 		paint_notice(a);
 		break;

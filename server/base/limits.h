@@ -176,6 +176,8 @@
 					 * TCP's own tries get rare */
 #define CONNECT_STALE_MS	2000	/* one without a word for so long gives
 					 * way to a user who acts */
+#define CONNECT_TYPED_MS	4000	/* typing into a lost link hurries a try,
+					 * but leaves some for who says so */
 #define IDLE_AGAIN_MS		60000	/* IdleClose, but a job runs: ask again */
 #define RETRY_MIN_MS		400	/* between two tries, the first excepted */
 #define RETRY_MAX_MS		30000	/* back-off's ceiling */

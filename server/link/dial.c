@@ -40,6 +40,7 @@ struct dial {
 	uint64_t		 begun;		/* clock_ms() of the attempt; 0 */
 	uint64_t		 took_ms;	/* of the last good one; 0 */
 	uint64_t		 next_at;	/* clock_ms() of the next try; 0 */
+	enum link_who		 next_who;
 	char			*why;		/* not up, since it was; NULL */
 	char			*machine;	/* learned uname -sm */
 	struct prompts		*prompts;
@@ -81,21 +82,25 @@ unschedule(struct dial *d)
 	d->next_at = 0;
 }
 
+static void
+try_in(struct dial *d, uint64_t ms, enum link_who who)
+{
+	struct timeval tv = { (time_t)(ms / 1000),
+	    (suseconds_t)(ms % 1000 * 1000) };
+
+	log_debug("link %s: again in %" PRIu64 " ms", d->target.name, ms);
+	event_add(d->timer, &tv);
+	d->next_at = clock_ms() + ms;
+	d->next_who = who;
+}
+
 /* spent_ms: what the try took that failed just now. */
 static void
 schedule(struct dial *d, uint64_t spent_ms)
 {
-	struct timeval tv;
-	uint64_t ms;
-
-	if (!d->wanted || d->held)
-		return;
-	ms = retry_delay(&d->retry, cap(d, LINK_RETURN), spent_ms);
-	log_debug("link %s: again in %" PRIu64 " ms", d->target.name, ms);
-	tv.tv_sec = (time_t)(ms / 1000);
-	tv.tv_usec = (suseconds_t)(ms % 1000 * 1000);
-	event_add(d->timer, &tv);
-	d->next_at = clock_ms() + ms;
+	if (d->wanted && !d->held)
+		try_in(d, retry_delay(&d->retry, cap(d, LINK_RETURN),
+		    spent_ms), LINK_RETURN);
 }
 
 /* ---- one try ---- */
@@ -278,7 +283,7 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 	d->next_at = 0;
 	if (!d->wanted || d->held)
 		return;
-	d->who = LINK_RETURN;
+	d->who = d->next_who;
 	begin(d);
 }
 
@@ -409,6 +414,23 @@ dial_adopt(struct dial *d, int fd)
 	d->cb->up(fd, fd, NULL, NULL, 0, d->arg);
 }
 
+/* At once, but for a while after the last try; and not where a user is needed
+ * for more than typing. */
+static bool
+may_hurry(struct dial *d)
+{
+	uint64_t ms = clock_ms() - d->begun;
+
+	if (!d->wanted || d->held)
+		return false;
+	if (ms >= CONNECT_TYPED_MS)
+		return true;
+	ms = CONNECT_TYPED_MS - ms;
+	if (d->next_at != 0 && dial_next_ms(d) > ms)
+		try_in(d, ms, LINK_USER);
+	return false;
+}
+
 /* Nobody acted: as it is after a loss. */
 static bool
 come_back(struct dial *d)
@@ -434,6 +456,8 @@ dial_call(struct dial *d, char *const *env, enum link_who who)
 		return come_back(d);
 	if (who == LINK_WAITING)
 		who = LINK_ASK;
+	if (who == LINK_TYPING && !may_hurry(d))
+		return false;
 	if (d->handed)
 		return false;
 	if (stale(d)) {

@@ -57,6 +57,7 @@ void	 link_free(struct link *);	/* lets go without BYE; NULL is fine */
 enum link_who {
 	LINK_RETURN,	/* one who was here before: nobody acted */
 	LINK_WAITING,	/* ... who can be asked where it does not go without */
+	LINK_TYPING,	/* a user types into it: not again and again */
 	LINK_USER,	/* a user, just now */
 	LINK_ASK	/* ... who can be shown ssh's questions */
 };

@@ -10,7 +10,14 @@ import time
 import network
 from harness import PROMPT, eq, ok, test, wait_for
 
+LONG = 'DLMUX_CUTS' in os.environ
 LINE = 64           # bytes, with the newline
+
+
+def long_test(**kw):
+    """What takes its time by nature."""
+    return test(**kw) if LONG else lambda f: f
+
 
 # Lines of numbers at so many bytes a second, for so many seconds (what it is
 # held up does not count); a mark in `runs` for each start.
@@ -52,7 +59,7 @@ class Cut:
         return '%s %s %d %s %s' % (sys.executable, self.script, rate, secs,
                                    self.runs)
 
-    def run(self, secs, rate, before=0.5, after=1):
+    def run(self, secs, rate, before=0.3, after=0.7):
         t, net = self.t, self.net
         began = len(self.starts())
         # A shell that nobody reads goes on, an exec does not.
@@ -167,7 +174,7 @@ def log(t, name):
 @test(timeout=240)
 def a_peer_gone_silent(t):
     """found after 45 s when nothing is waited for, 10 s when something is"""
-    scale = 1 if 'DLMUX_CUTS' in os.environ else 20
+    scale = 1 if LONG else 20
     if scale > 1:
         t.env['DLMUX_LINK_TIMES'] = ','.join(
             str(x // scale) for x in (15000, 3000, 45000, 10000, 600000))
@@ -241,3 +248,25 @@ def a_line_that_thaws(t):
            'what was typed')
     with open(t.path('runs')) as f:
         eq(f.read(), 'run\n', 'starts')
+
+
+@long_test(timeout=120)
+def a_network_that_is_not_there(t):
+    """unplugged: few tries, and one at once for who types or asks for it"""
+    net = network.Network(t)
+    t.run('new', 'ssh:far:a')
+    o = t.outer('attach', 'ssh:far:a', cols=150)
+    o.see(PROMPT)
+    for what in ('\r', '\x1cr'):
+        n = len(t.ssh.calls())
+        net.unplug()
+        os.kill(row(t)['transport_pid'], 9)
+        o.see('reconnecting in ([5-9]|[12][0-9]) s.*Network is unreachable',
+              30)
+        ok(1 <= len(t.ssh.calls()) - n <= 4, 'tries: %s' % t.ssh.calls()[n:])
+        net.restore()
+        at = time.monotonic()
+        o.type(what)
+        wait_for(lambda: row(t)['state'] == 'up', 4.9, 'up at once')
+        t.note('up %.1f s after %r' % (time.monotonic() - at, what))
+        t.run('exec', 'ssh:far', '--', 'true')
