@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../server/base/fd.h"
+#include "../server/base/limits.h"
 #include "../server/base/mem.h"
 #include "progress.h"
 #include "prompter.h"
@@ -83,7 +84,7 @@ kill_there(struct args *args, const char *about, const char *workspace,
 
 struct ending {
 	const char	*workspace;
-	uint32_t	 channel;	/* 0: not asked, or over */
+	uint32_t	 channel;	/* 0: not asked */
 	bool		 over;
 };
 
@@ -108,19 +109,23 @@ endings_stop(struct endings *e, int status)
 	event_base_loopbreak(e->base);
 }
 
+/* As many as a server takes of one client. */
 static void
-endings_up(struct connect *c, void *arg)
+endings_more(struct endings *e)
 {
-	struct endings *e = arg;
+	struct connect *c = e->connect;
 	struct ending *one;
 	struct buf b;
-	size_t i;
+	size_t i, asked = 0;
 
+	for (i = 0; i < e->n; i++)
+		asked += e->all[i].channel != 0 && !e->all[i].over;
 	buf_init(&b, 65536);
-	for (i = 0; i < e->n; i++) {
+	for (i = 0; i < e->n && asked < CLIENT_REQUESTS_MAX; i++) {
 		one = &e->all[i];
-		if (one->over)
+		if (one->over || one->channel != 0)
 			continue;
+		asked++;
 		one->channel = connect_channel(c);
 		connect_use(c, one->channel, one->workspace,
 		    prompter_possible() ? USE_MAY_PROMPT : 0);
@@ -133,11 +138,23 @@ endings_up(struct connect *c, void *arg)
 }
 
 static void
-endings_down(struct connect *c, const char *why, void *arg)
+endings_up(struct connect *c, void *arg)
 {
 	(void)c;
+	endings_more(arg);
+}
+
+static void
+endings_down(struct connect *c, const char *why, void *arg)
+{
+	struct endings *e = arg;
+	size_t i;
+
+	(void)c;
 	(void)why;
-	prompter_forget(((struct endings *)arg)->prompter);
+	prompter_forget(e->prompter);
+	for (i = 0; i < e->n; i++)
+		e->all[i].channel = 0;
 }
 
 static void
@@ -158,7 +175,9 @@ endings_message(struct connect *c, uint8_t type, uint32_t channel,
 			one = &e->all[i];
 	if (one == NULL)
 		return;
-	if (type == F_LINK && msg_link_get(&l, p, n) == 0) {
+	if (type == F_PROGRESS)
+		progress_sent(e->progress, p, n);
+	else if (type == F_LINK && msg_link_get(&l, p, n) == 0) {
 		progress_link(e->progress, &l);
 		msg_link_free(&l);
 	} else if (type == F_DONE && msg_done_get(&d, p, n) == 0) {
@@ -170,6 +189,8 @@ endings_message(struct connect *c, uint8_t type, uint32_t channel,
 		one->over = true;
 		if (--e->left == 0)
 			endings_stop(e, 0);
+		else
+			endings_more(e);
 		msg_done_free(&d);
 	}
 }
