@@ -74,7 +74,9 @@ def sizes_from_the_configuration_and_at_birth(t):
     o.see('^10 50 *│')
     o.type(PREFIX + 'd')
     o.see('^left 0$')
-    for name in ('local:a', 'local:b'):
+    o = attach(t, '--size', '40x12', 'local:c', '--', 'sh', '-c', SAY_SIZE)
+    o.see('^12 40 *│')
+    for name in ('local:a', 'local:b', 'local:c'):
         eq(len(re.findall('^[0-9]+ [0-9]+$', t.capture(name), re.M)), 1,
            'sizes that %s saw' % name)
 
