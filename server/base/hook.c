@@ -38,6 +38,24 @@ hook_point(const char *name)
 	if (rename(from, to) == 0)
 		raise(SIGSTOP);
 }
+
+void
+hook_stderr(void)
+{
+	const char *dir = getenv("DLMUX_HOOK_DIR");
+	char path[512];
+	int fd;
+
+	if (dir == NULL || *dir == '\0' || (size_t)snprintf(path, sizeof path,
+	    "%s/stderr", dir) >= sizeof path)
+		return;
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (fd == -1)
+		return;
+	(void)dup2(fd, STDERR_FILENO);
+	close(fd);
+}
+
 static int
 hook_holds(const char *name, const void *data, size_t len)
 {

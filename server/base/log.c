@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hook.h"
 #include "limits.h"
 #include "log.h"
 
@@ -41,6 +42,7 @@ log_open(const char *path, const char *role)
 		log_fd = STDERR_FILENO;
 		return 0;
 	}
+	HOOK_STDERR();
 	/* O_NONBLOCK: a FIFO put in our way must not hold us up. */
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
 	    O_NONBLOCK, 0600);

@@ -331,7 +331,8 @@ class Instance:
         for root, _, files in os.walk(self.dir):
             for f in files:
                 p = os.path.join(root, f)
-                if f.endswith('.log') or f.startswith(('asan', 'ubsan')):
+                if f.endswith('.log') or f == 'stderr' or \
+                        f.startswith(('asan', 'ubsan')):
                     try:
                         with open(p, 'rb') as fd:
                             data = fd.read()[-6000:]
@@ -343,8 +344,18 @@ class Instance:
         return '\n'.join(text)
 
     def sanitizer_reports(self):
-        return [f for f in os.listdir(self.dir)
-                if f.startswith(('asan.', 'ubsan.'))]
+        """Of clients in files of their own; gcc's ubsan writes to standard
+        error instead, which for servers and agents is a file as well."""
+        found = [f for f in os.listdir(self.dir)
+                 if f.startswith(('asan.', 'ubsan.'))]
+        try:
+            with open(self.path('hooks', 'stderr'), 'rb') as f:
+                said = f.read()
+        except OSError:
+            said = b''
+        if b'runtime error:' in said or b'Sanitizer' in said:
+            found.append(said.decode('utf-8', 'replace')[:4000])
+        return found
 
     def close(self):
         for c in reversed(self.cleanups):
