@@ -276,8 +276,13 @@ sclient_closed(struct conn *conn, const char *why, void *arg)
 		conn_free(conn);
 		return;
 	}
-	log_debug("client %u (pid %ld) is gone: %s", c->number, (long)c->pid,
-	    log_clean(clean, sizeof clean, why != NULL ? why : ""));
+	log_clean(clean, sizeof clean, why != NULL ? why : "");
+	if (conn_left(conn))
+		log_debug("client %u (pid %ld) is gone: %s", c->number,
+		    (long)c->pid, clean);
+	else
+		log_warn("client %u (pid %ld) dropped: %s", c->number,
+		    (long)c->pid, clean);
 	sclient_close(c, true);
 }
 

@@ -66,6 +66,7 @@ struct conn {
 	int	 busy;			/* callbacks under way */
 	bool	 gone;			/* freed but for busy */
 	bool	 dead;			/* `closed` is due or was called */
+	bool	 left;			/* ... because the peer went */
 	bool	 told;			/* `closed` was called */
 	bool	 deaf;			/* writing failed: reads on for a while */
 	bool	 finishing;
@@ -186,6 +187,20 @@ conn_die(struct conn *c, const char *why)
 	conn_stop(c);
 	conn_drop_queue(c);
 	conn_wake(c);
+}
+
+static void
+conn_left_die(struct conn *c, const char *why)
+{
+	if (!c->dead)
+		c->left = true;
+	conn_die(c, why);
+}
+
+bool
+conn_left(const struct conn *c)
+{
+	return c->left;
 }
 
 /* Writing is impossible, but what the peer said last may be on its way. */
@@ -738,11 +753,11 @@ conn_read_event(int fd, short what, void *arg)
 		c->last_read = clock_ms();
 		conn_parse(c, space, (size_t)n);
 	} else if (n == -1)
-		conn_die(c, strerror(errno));
+		conn_left_die(c, strerror(errno));
 	else if (c->in.len != 0 || c->parts.count != 0)
-		conn_die(c, "the connection was closed inside a message");
+		conn_left_die(c, "the connection was closed inside a message");
 	else
-		conn_die(c, "the connection was closed");
+		conn_left_die(c, "the connection was closed");
 	conn_leave(c);
 }
 
@@ -802,7 +817,7 @@ conn_end_event(int fd, short what, void *arg)
 	if (c->finishing)
 		conn_free(c);
 	else
-		conn_die(c, "the connection was closed");
+		conn_left_die(c, "the connection was closed");
 }
 
 static void

@@ -50,6 +50,8 @@ struct conn_cb {
 struct conn *conn_new(struct event_base *, int rfd, int wfd, unsigned int peer,
 	    const struct conn_cb *, void *);
 void	 conn_free(struct conn *);	/* accepts NULL; closes the fds at once */
+/* In `closed`: the peer went, by itself. Else it broke a rule or a limit. */
+bool	 conn_left(const struct conn *);
 /* Sends what is queued, then closes and frees; gives up after ms. No callback
  * comes any more, and the conn is not the caller's any more. */
 void	 conn_finish(struct conn *, int ms);
