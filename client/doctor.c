@@ -389,10 +389,10 @@ check_ssh(const struct side *s, struct verdict *v)
 	well(v, "%s", ssh);
 	if (*ssh != '\0')
 		return;
-	well(v, "not found in PATH");
+	well(v, "%s", get(s, "ssh_error"));
 	if (s->workspace == NULL || strncmp(s->workspace, "ssh:", 4) == 0 ||
 	    strncmp(s->workspace, "devpod:", 7) == 0)
-		todo(v, "install it (openssh-client): no ssh: workspace can be "
+		todo(v, "without ssh (openssh-client) no ssh: workspace can be "
 		    "reached");
 }
 

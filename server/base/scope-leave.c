@@ -338,7 +338,9 @@ scope_main(const char *role, const char *log, const char *pid)
 	m.pid = (pid_t)atol(pid);
 	if (m.pid <= 1 || !scope_read(&m.before, m.pid))
 		return 1;
-	scope_ask(&m.before);
+	/* A manager's units are out of logind's reach. */
+	if (m.before.where != SCOPE_MANAGER)
+		scope_ask(&m.before);
 	to = scope_wish(&m.before);
 	unit = xasprintf("dlmux-%s-%ld.scope", role, (long)m.pid);
 	if (to != WISH_STAY && by_systemd(&m, to, unit))

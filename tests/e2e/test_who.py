@@ -177,8 +177,8 @@ def reaches_nothing(t):
     ok('owned by uid %d' % ME in r.err, r.err)
 
 
-# In a mount namespace with public directories of its own: what stands at each
-# of $3 is his, of kind $2, and then the owner's dlmux runs. $1: the test's.
+# In a mount namespace with public directories of its own: each KIND=PATH of $2
+# is made by him, and then the owner's dlmux runs. $1: the test's directory.
 PLANT = r'''
 set -e
 cd /
@@ -192,32 +192,32 @@ umount /mnt
 him() { setpriv --reuid %d --regid %d --clear-groups "$@"; }
 me() { setpriv --reuid %d --regid %d --clear-groups "$@"; }
 me mkdir -m 700 "$HOME/mine"
-for at in $3; do
-	case $2 in
-	file) him sh -c ": >$at" ;;
-	dir) him mkdir -m 777 "$at" ;;
-	link) him ln -s "$HOME/mine" "$at" ;;
-	dangling) him ln -s "$HOME/nothing" "$at" ;;
-	socket) him python3 -c 'import socket, sys
+for x in $2; do
+	at=${x#*=}
+	case $x in
+	file=*) him sh -c ": >$at" ;;
+	dir=*) him mkdir -m 777 "$at" ;;
+	link=*) him ln -s "$HOME/mine" "$at" ;;
+	dangling=*) him ln -s "$HOME/nothing" "$at" ;;
+	socket=*) him python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$at" ;;
 	esac
 done
-shift 3
+shift 2
 me "$@" || echo "status $?"
 ''' % (OTHER, OTHER, ME, ME)
 
 
-def planted(t, kind, at, *argv, env=None):
+def planted(t, what, *argv, env=None):
     e = dict(t.env)
     e.update(env or {})
     p = subprocess.run(['unshare', '-m', '--propagation', 'private', 'sh',
-                        '-c', PLANT, 'plant', t.dir, kind, at] +
-                       list(argv),
-                       env=e, stdin=subprocess.DEVNULL,
+                        '-c', PLANT, 'plant', t.dir, ' '.join(what)] +
+                       list(argv), env=e, stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                        timeout=30 * SLOW)
     out = p.stdout.decode('utf-8', 'replace')
-    print(kind, at, argv, '->', out)
+    print(what, argv, '->', out)
     if 'unshare' in out and 'not permitted' in out:
         raise Skip('no mount namespaces here: ' + out.strip())
     # What he pointed at stays as it was.
@@ -242,10 +242,10 @@ def planted_in_the_way_of_sockets(t):
     env = dict(XDG_STATE_HOME='/nonexistent/state')
     dlmux = t.path('bin/dlmux')
     for kind, words in sorted(REFUSED.items()):
-        out = planted(t, kind, TMP, dlmux, 'ls', env=env)
+        out = planted(t, [kind + '=' + TMP], dlmux, 'ls', env=env)
         ok('status 125' in out and '%s: %s' % (TMP, words) in out,
            '%s: %s' % (kind, out))
-    out = planted(t, 'nothing', '', 'sh', '-c', '%s ls && %s server status' %
+    out = planted(t, [], 'sh', '-c', '%s ls && %s server status' %
                   (dlmux, dlmux), env=env)
     ok(TMP + '/' in out and 'status' not in out, out)
 
@@ -262,15 +262,16 @@ def planted_in_the_way_of_the_program(t):
         os.chown(p, ME, ME)
     exe = [t.path('bin/dlmux'), 'exec', 'far', '--', 'sh', '-c',
            'echo in $(readlink /proc/$PPID/exe)']
-    for kind in sorted(REFUSED):
-        out = planted(t, kind, ' '.join(PUBLIC[:2]), *exe)
+    kinds = sorted(REFUSED)
+    for i, kind in enumerate(kinds[:3]):
+        out = planted(t, [kind + '=' + PUBLIC[0],
+                          kinds[-1 - i] + '=' + PUBLIC[1]], *exe)
         ok('in %s/' % PUBLIC[2] in out, '%s: %s' % (kind, out))
         end(t)
-    for kind in ('dir', 'link'):
-        out = planted(t, kind, ' '.join(PUBLIC), *exe)
-        ok('status 125' in out and 'no directory there' in out and
-           PUBLIC[2] in out, '%s: %s' % (kind, out))
-        end(t)
+    out = planted(t, ['dir=' + PUBLIC[0], 'link=' + PUBLIC[1],
+                      'dangling=' + PUBLIC[2]], *exe)
+    ok('status 125' in out and 'no directory there' in out and
+       PUBLIC[2] in out, out)
 
 
 def end(t):
