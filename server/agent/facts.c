@@ -110,6 +110,7 @@ of_scope(struct buf *b, pid_t about)
 	struct scope s;
 
 	(void)scope_read(&s, about);
+	scope_look(&s);
 	scope_ask(&s);
 	fact(b, "systemd", "%d", s.systemd);
 	if (!s.systemd)

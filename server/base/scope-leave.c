@@ -338,6 +338,7 @@ scope_main(const char *role, const char *log, const char *pid)
 	m.pid = (pid_t)atol(pid);
 	if (m.pid <= 1 || !scope_read(&m.before, m.pid))
 		return 1;
+	scope_look(&m.before);
 	/* A manager's units are out of logind's reach. */
 	if (m.before.where != SCOPE_MANAGER)
 		scope_ask(&m.before);

@@ -144,6 +144,16 @@ scope_read(struct scope *s, pid_t pid)
 	if (text != NULL)
 		scope_parse(s, text);
 	free(text);
+	return true;
+}
+
+void
+scope_look(struct scope *s)
+{
+	char *name, *path;
+
+	if (!s->systemd)
+		return;
 	name = xasprintf("/var/lib/systemd/linger/%s", user_name());
 	path = scope_path(name);
 	s->linger = access(path, F_OK) == 0;
@@ -152,7 +162,6 @@ scope_read(struct scope *s, pid_t pid)
 	path = scope_bus();
 	s->bus = path != NULL;
 	free(path);
-	return true;
 }
 
 /* --- KillUserProcesses ---------------------------------------------------- */

@@ -48,9 +48,12 @@ enum scope_wish { WISH_STAY, WISH_MANAGER, WISH_SYSTEM };
 const char *scope_cgroup(const char *text);
 /* Sets where, own and unit from the text of a /proc/PID/cgroup. */
 void	 scope_parse(struct scope *, const char *cgroup);
-/* What can be had from files: cheap. False if there is no systemd. */
+/* Where it is: cheap. False if there is no systemd. */
 bool	 scope_read(struct scope *, pid_t);
-/* Fills in kills: by files, else logind is asked; may take SCOPE_ASK_MS. */
+/* ... and linger and bus; the user's name may have to be asked for. */
+void	 scope_look(struct scope *);
+/* ... and kills and spares, by files or else by asking logind and systemd, each
+ * of which may take SCOPE_ASK_MS. */
 void	 scope_ask(struct scope *);
 enum scope_fate scope_fate(const struct scope *);
 /* Where to go, so that it lives longer; never where it would live shorter. */

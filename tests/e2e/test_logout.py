@@ -52,6 +52,15 @@ def logind_kills(t):
     rc, d = doctor(sd)
     eq((rc, [x for x in d.values() if not x['ok']]), (0, []), 'all is well')
     ok('its own' in d['local', 'cgroup']['text'], d['local', 'cgroup'])
+    # Started in a service, without busctl: by hand, and the service's end is
+    # not theirs.
+    r = sd.login('systemd-run --user -q --unit=ed -p Type=oneshot '
+                 '-p RemainAfterExit=yes env PATH=/nowhere /usr/local/bin/'
+                 'dlmux -L two new local:x -- /bin/sleep 1000 && until '
+                 '[ $(cat ~/.local/state/dlmux/*/*.log | grep -c "moved from '
+                 'ed.service to .* by hand") = 2 ]; do sleep 0.1; done && '
+                 'systemctl --user stop ed.service && dlmux -L two ls')
+    ok(re.search(r'local:x +running', r.out), r.out)
 
 
 @test()
