@@ -180,7 +180,8 @@ put_bytes(struct buf *b, const char *sep, unsigned long long n)
 }
 
 static void
-show_phase(struct buf *b, const struct msg_row *r, bool failed)
+show_phase(struct buf *b, const struct msg_row *r, const struct msg_row *c,
+    bool failed)
 {
 	unsigned long long us = number(r, "us"), bytes = number(r, "bytes"),
 	    asked = number(r, "asked_us");
@@ -203,6 +204,8 @@ show_phase(struct buf *b, const struct msg_row *r, bool failed)
 			put_bytes(b, ", ", bytes * 1000000 / us);
 		buf_puts(b, us > 0 && bytes > 10000 ? "/s)" : ")");
 	}
+	if (strcmp(get(r, "phase"), "shells") == 0)
+		buf_printf(b, " (%llu)", number(c, "shells"));
 	if (asked > 0)
 		buf_printf(b, ", of it %llu.%llu s at a prompt",
 		    asked / 1000000, asked % 1000000 / 100000);
@@ -271,7 +274,7 @@ show_table(struct buf *b, const struct tracing *t)
 			last = i;
 	for (i = 0; i < t->nrows; i++)
 		if (t->rows[i].kind == 'p')
-			show_phase(b, &t->rows[i], i == last &&
+			show_phase(b, &t->rows[i], c, i == last &&
 			    strcmp(get(c, "state"), "failed") == 0);
 	show_total(b, t);
 	for (i = 0; i < t->nrows; i++) {

@@ -365,12 +365,40 @@ facts_gather(struct buf *b, pid_t about)
 	of_ssh(b);
 }
 
+/* What decides where an agent's files are, as it was when it started: a
+ * login's start-up files may say otherwise, and its instance is kept from what
+ * it runs. */
+static void
+as_the_agent(void)
+{
+	static const char *const vars[] = { "HOME", "XDG_STATE_HOME",
+	    "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR",
+	    "DLMUX_INSTANCE" };
+	char *name = xasprintf("/proc/%ld/environ", (long)getppid()), *text;
+	const char *p;
+	ssize_t n = fd_read_file(name, &text, 2u << 20);
+	size_t i, k;
+
+	free(name);
+	if (n <= 0)
+		return;
+	for (i = 0; i < sizeof vars / sizeof vars[0]; i++) {
+		k = strlen(vars[i]);
+		(void)unsetenv(vars[i]);
+		for (p = text; p < text + n; p += strlen(p) + 1)
+			if (strncmp(p, vars[i], k) == 0 && p[k] == '=')
+				(void)setenv(vars[i], p + k + 1, 1);
+	}
+	free(text);
+}
+
 int
 facts_main(void)
 {
 	struct buf b;
 	int r;
 
+	as_the_agent();
 	/* What shells there are told. */
 	(void)setenv("TERM", "xterm-256color", 1);
 	buf_init(&b, FACTS_MAX);

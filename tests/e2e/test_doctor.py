@@ -40,6 +40,12 @@ def all_is_well(t):
     d = doctor(t, 'ssh:web')
     eq(wrong(d), [], 'both')
     eq(len([k for k in d if k[0] == 'ssh:web']), 13, 'checks there: %s' % d)
+    # Of the instance that is asked about.
+    r = t.run('-L', 'two', 'doctor', '--json', 'ssh:web')
+    t.run('-L', 'two', 'server', 'stop')
+    eq(json.loads(r.out)[0]['ok'], True, 'another instance')
+    dirs = os.listdir(t.path('far-web/.local/state/dlmux'))
+    eq(len([x for x in dirs if not x.startswith('state.')]), 2, 'places there')
     r = t.run('doctor', 'ssh:web')
     lines = r.out.splitlines()
     eq(len(lines), len(d), 'a line each')
