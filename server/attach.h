@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One attachment: a client's terminal and the shell it shows. attach.c decides
- * which shell and for how long, paint.c what is sent when, colours.c what its
- * terminal told of its colours, size.c whose size counts, nested.c what must
- * not show what. Besides them only list.c includes this.
+ * One attachment: a client's terminal and the shell it shows. attach.c says for
+ * how long, attach-seek.c which shell, paint.c what is sent when, colours.c
+ * what its terminal told of its colours, size.c whose size counts, nested.c
+ * what must not show what. Besides them only list.c includes this.
  */
 #ifndef DLMUX_SERVER_ATTACH_H
 #define DLMUX_SERVER_ATTACH_H
@@ -62,6 +62,16 @@ struct attachment {
 	char			*flash;		/* a passing one */
 	uint64_t		 flash_ms;	/* until then */
 };
+
+/* attach.c. Shows the shell from now on. May free the attachment: it is refused,
+ * or the shell is over. */
+void	 attach_show(struct attachment *, struct sshell *);
+/* It cannot be: the one shown before stays, else that was all and it is freed. */
+void	 attach_refuse(struct attachment *, enum left_why, const char *, ...)
+	    __attribute__((format(printf, 3, 4)));
+
+/* attach-seek.c. What was asked for is shown or refused, if it can be yet. */
+void	 attach_try(struct attachment *);
 
 /* nested.c. Why that shell must not be shown there, malloc'd; NULL: it may. */
 char	*nested_refusal(struct attachment *, const struct sshell *);
