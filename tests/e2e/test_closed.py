@@ -172,6 +172,31 @@ def commands_while_made_anew(t):
     ok(count['old'] > 0 and count['new'] > 0, 'both were met')
 
 
+@test(timeout=60)
+def a_command_that_was_just_started(t):
+    """(b) made anew before a start was told: unknown, and not started again"""
+    # Its word is on its way when it ends.
+    box = fixtures.Box(t, kinds='namespaces')
+    runs = os.path.join(box.shared, 'runs')
+    t.run('exec', box.ws, '--', 'true')
+    box.tell('delay 1000')
+    r, w = os.pipe()
+    p = t.popen('exec', '--status-fd', w, box.ws, '--', 'sh', '-c',
+                'echo $(cat $HOME/life) >>%s; exec sleep 100' % runs,
+                pass_fds=(w,))
+    os.close(w)
+    wait_for(lambda: os.path.exists(runs) and os.path.getsize(runs), 10,
+             'it runs')
+    box.make()
+    res = t.finish(p, timeout=30)
+    with os.fdopen(r) as f:
+        how = json.loads(f.read())
+    eq((res.rc, list(how)[0]), (125, 'unknown'), repr(res))
+    print(res.err.strip())
+    with open(runs) as f:
+        eq(f.read(), '1\n', 'starts, and where')
+
+
 @test(timeout=90)
 def stopped_and_started(t):
     """(c) stopped and started: its shells are lost, said so, and nothing hangs"""

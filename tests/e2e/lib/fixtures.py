@@ -296,14 +296,14 @@ class Box:
     a file `life`: how often it was made. `shared` is the same inside and
     outside."""
 
-    def __init__(self, t, name='box'):
+    def __init__(self, t, name='box', kinds='podman namespaces'):
         self.t, self.name = t, name
         self.life = 0
         self.shared = t.mkdir('shared')
         os.chmod(self.shared, 0o777)
-        kinds = (os.environ.get('DLMUX_BOX') or 'podman namespaces').split()
+        asked = os.environ.get('DLMUX_BOX', '')
         why = []
-        for k in kinds:
+        for k in (asked if asked in kinds and asked else kinds).split():
             try:
                 getattr(self, k)()
                 break
@@ -350,11 +350,11 @@ class Box:
             raise Skip('no namespaces here: ' + p.stderr.decode().strip())
         self.init = t.path('init-' + self.name)
         ssh = getattr(t, 'ssh', None) or Ssh(t)
-        host = ssh.host(self.name, proxy_prefix='[ -n "$INSIDE" ] || exec env '
+        host = ssh.host(self.name, relay=[], proxy_prefix='[ -n "$INSIDE" ] || exec env '
                         'INSIDE=1 nsenter -t "$(cat %s)" -p -m sh "$0"' %
                         self.init)
         self.ws = 'ssh:' + self.name
-        self.home = host.home
+        self.home, self.tell = host.home, host.tell
         self.make, self.start, self.stop = (self.ns_make, self.ns_start,
                                             self.ns_stop)
         self.make()
