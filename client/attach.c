@@ -255,7 +255,7 @@ attached_link(struct attached *a, const uint8_t *p, size_t n)
 	a->link_text = xstrdup(l.text);
 	if (l.state == LINK_FAILED && !a->shown)
 		evtimer_add(a->failed_ev, &tv);
-	else
+	else if (l.state == LINK_UP || a->shown)
 		event_del(a->failed_ev);
 	/* Nothing came of the question. */
 	if (a->shown && !a->tty.raw && l.state != LINK_CONNECTING)

@@ -67,13 +67,15 @@ asking_link(struct asking *a, const uint8_t *p, size_t n)
 		return;
 	a->been_up |= l.state == LINK_UP;
 	progress_link(a->progress, &l);
-	free(a->failed);
-	a->failed = NULL;
-	if (l.state == LINK_FAILED) {
+	/* That it is tried again at once does not make it a success. Who had
+	 * it once leaves it to the server. */
+	if (l.state == LINK_FAILED && !a->been_up) {
+		free(a->failed);
 		a->failed = xasprintf("%s: %s", l.workspace[0] != '\0' ?
 		    l.workspace : a->q->workspace, l.text);
-		evtimer_add(a->failed_ev, &tv);
-	} else
+		if (!evtimer_pending(a->failed_ev, NULL))
+			evtimer_add(a->failed_ev, &tv);
+	} else if (l.state == LINK_UP)
 		event_del(a->failed_ev);
 	msg_link_free(&l);
 }

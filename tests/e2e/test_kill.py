@@ -160,7 +160,7 @@ class Matrix:
         if what == 'client':
             return wait_for(lambda: t.client_pids('attach ' + self.count),
                             10)[0]
-        pattern = {'server': r'server --run', 'ssh': r'^\S*/ssh .*\bweb\b',
+        pattern = {'server': r'server --run', 'ssh': r'^\S*/ssh .* (web|far) exec',
                    'front': r'agent --stdio'}[what]
         return wait_for(lambda: t.pids(pattern), 20, 'a ' + what)[0]
 
@@ -528,7 +528,7 @@ def exit_record(t, ws, hook, victims):
             os.kill(pid, signal.SIGKILL)
         else:
             os.kill(wait_for(lambda: t.pids(
-                {'server': r'server --run', 'ssh': r'^\S*/ssh .*\bweb\b',
+                {'server': r'server --run', 'ssh': r'^\S*/ssh .* (web|far) exec',
                  'front': r'agent --stdio'}[v]), 10)[0], signal.SIGKILL)
     if 'stopped' not in victims:
         os.kill(pid, signal.SIGCONT)

@@ -383,6 +383,15 @@ def exec_in_front_is_asked_again(t):
 
 
 @test()
+def a_connect_that_fails(t):
+    """`connect` says why after one try, also where the next comes at once"""
+    t.config('Workspace bad\n  Command echo no way >&2; exit 1 #\n')
+    r = t.run('connect', 'bad', rc=125)
+    ok('bad: no way' in r.err, r)
+    ok(r.secs < 3 * SLOW, r)
+
+
+@test()
 def failed_tries_are_counted(t):
     """five failed tries in 30 s, and a sixth is not made, by a new server either"""
     host = fixtures.Ssh(t).host('web', proxy_prefix='echo no way >&2; exit 1')

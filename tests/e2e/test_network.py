@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: ISC
 """A whole network that is cut, slow and lossy, between a real ssh and a real
-sshd. DLMUX_CUTS="1 10 100" (seconds) is the long form."""
+sshd. DLMUX_CUTS="1 10 100" (seconds) is the long form, with what takes its time
+and a storm of DLMUX_ROUNDS faults; DLMUX_SEED repeats one."""
 
 import os
+import random
 import subprocess
 import sys
 import time
 
 import network
+import test_kill
 from harness import PROMPT, eq, ok, test, wait_for
 
 LONG = 'DLMUX_CUTS' in os.environ
@@ -270,3 +273,58 @@ def a_network_that_is_not_there(t):
         wait_for(lambda: row(t)['state'] == 'up', 4.9, 'up at once')
         t.note('up %.1f s after %r' % (time.monotonic() - at, what))
         t.run('exec', 'ssh:far', '--', 'true')
+
+
+def fault(t, net, m, rnd):
+    """One of what a line can do, for a while; its words."""
+    secs = rnd.choice((rnd.uniform(0.05, 1), rnd.uniform(1, 5)))
+    what = rnd.choice(('cut', 'cut up', 'cut down', 'freeze', 'unplug', 'loss',
+                       'slow', 'delay', 'ssh', 'server'))
+    if what in ('ssh', 'server'):
+        net.cut()
+        m.kill(what)
+    elif what == 'loss':
+        net.loss(rnd.uniform(5, 40))
+    elif what == 'slow':
+        net.rate(rnd.randrange(20000, 200000))
+    elif what == 'delay':
+        net.delay(rnd.uniform(10, 200), rnd.uniform(0, 100))
+    else:
+        net.tell(what)
+    m.type(rnd.randrange(4))
+    time.sleep(secs)
+    if rnd.random() < 0.2:
+        t.popen('connect', 'ssh:far')
+    m.type(rnd.randrange(4))
+    net.restore()
+    net.loss(0)
+    net.rate(0)
+    net.delay(0)
+    return '%s %.1f s' % (what, secs)
+
+
+@long_test(timeout=1800)
+def a_storm(t):
+    """faults of the line at random: keys, counter and stream whole and once"""
+    rounds = int(os.environ.get('DLMUX_ROUNDS', '20'))
+    seed = int(os.environ.get('DLMUX_SEED', '0')) or \
+        random.randrange(1, 10 ** 6)
+    rnd = random.Random(seed)
+    t.note('seed %d' % seed)
+    t.config('HistoryLines 1000000\n')
+    t.env['DLMUX_LINK_TIMES'] = '500,300,2500,2000,20000'
+    net = network.Network(t, seed=seed)
+    t.run('connect', 'ssh:far')
+    m = test_kill.Matrix(t, 'ssh:far', seed, mb=rounds // 4 + 1)
+    part = m.stream.total // (rounds + 1)
+    worst = 0
+    for i in range(rounds):
+        m.stream.allow(part * (i + 1))
+        m.type(2)
+        print(i, fault(t, net, m, rnd))
+        at = time.monotonic()
+        m.stream.reach(part * (i + 1) - (1 << 16))
+        m.recovered()
+        worst = max(worst, time.monotonic() - at)
+    m.end()
+    t.note('%d faults, the longest way back %.1f s' % (rounds, worst))
