@@ -277,11 +277,17 @@ def somebody_elses_file_in_the_way(t):
 
 @test()
 def host_key_prompt(t):
-    """an unknown host key is asked at the terminal of who asked"""
+    """an unknown host key is asked at the terminal of who asked, with echo"""
     ssh = fixtures.Ssh(t)
     ssh.host('new', known=False, ssh_config='StrictHostKeyChecking ask')
     r = t.run('exec', 'ssh:new', '--', 'true', rc=125, timeout=20)
-    ok(r.err, 'without a terminal: an error')
+    ok('dlmux connect ssh:new' in r.err, 'without a terminal: ' + r.err)
+    o = t.outer('connect', 'ssh:new', rows=30)
+    o.see('fingerprint|authenticity|continue', 15)
+    o.type('no\r')
+    o.see(r'\)\? no *$')
+    o.see('Host key verification failed', 15)
+    eq(o.wait_exit(), 125, 'status of no')
     o = t.outer('exec', 'ssh:new', '--', 'echo', 'was let in')
     o.see('fingerprint|authenticity|continue', 15)
     o.type('yes\r')
@@ -304,13 +310,20 @@ def passphrase_prompt(t):
 
 @test()
 def wrong_passphrase(t):
-    """a wrong passphrase or ^C fails and leaves the terminal clean"""
+    """a wrong passphrase is asked again, ^C fails; the terminal is clean"""
     ssh = fixtures.Ssh(t, passphrase='open sesame')
     ssh.host('web')
     o = t.outer('connect', 'ssh:web')
     o.see('[Pp]assphrase', 15)
-    o.type('\x03')
-    ok(o.wait_exit(20) in (125, 130), 'status')
+    o.type('open wide\r')
+    wait_for(lambda: o.screen().text.count('passphrase') == 2, 15, 'again')
+    o.type('open\x03')
+    eq(o.wait_exit(20), 125, 'status')
+    text = o.screen().text
+    ok('not answered' in text and 'wide' not in text, text)
+    r = t.run('exec', 'ssh:web', '--', 'true', rc=125, timeout=20,
+              start_new_session=True)
+    ok('dlmux connect ssh:web' in r.err, 'without a terminal: ' + r.err)
     ti = o.termios()
     ok(not ti['ok'] or ti['echo'], 'echo')
 
