@@ -43,7 +43,9 @@ test|vim|vim|vim-enhanced|vim|vim|vim
 test|cmd less|less|less|less|less|less
 test|cmd htop|htop|htop|htop|htop|htop
 container|cmd busctl|systemd|systemd|systemd|-|-
-container|cmd dbus-daemon|dbus dbus-user-session libpam-systemd|dbus-daemon systemd-pam|dbus|-|-
+container|cmd dbus-daemon|dbus|dbus-daemon|dbus|-|-
+container|file /usr/lib/systemd/user/dbus.socket|dbus-user-session|dbus-broker|dbus|-|-
+container|pam systemd|libpam-systemd|systemd-pam|systemd|-|-
 container|pam google_authenticator|libpam-google-authenticator|google-authenticator|libpam-google-authenticator|google-authenticator|-
 container|cmd podman|podman|podman|podman|podman|podman
 container|cmd runc|runc|runc|runc|runc|-
@@ -79,6 +81,8 @@ present() {
 		# shellcheck disable=SC2046
 		"$cc" $(pkg-config --cflags libevent_core vterm tinfo \
 		    2>/dev/null) -D_GNU_SOURCE -E -o /dev/null "$tmp/h.c" ;;
+	file)
+		[ -e "$2" ] ;;
 	pam)
 		set -- "$2" /usr/lib*/security/pam_"$2".so \
 		    /lib*/security/pam_"$2".so \

@@ -66,7 +66,8 @@ class Systemd:
         if os.getuid() != 0:
             raise Skip('a systemd of one\'s own is tried as root only')
         for p in ('/lib/systemd/systemd', '/lib/systemd/systemd-logind',
-                  '/usr/bin/busctl', '/usr/bin/dbus-daemon'):
+                  '/usr/bin/busctl', '/usr/bin/dbus-daemon',
+                  '/usr/lib/systemd/user/dbus.socket'):
             if not os.path.exists(p):
                 raise Skip('no %s on this machine' % p, here=True)
         if not any(os.path.exists(d + '/security/pam_systemd.so') for d in
