@@ -41,6 +41,8 @@ struct connect {
 	bool			 greeted;	/* hello is filled */
 	bool			 met;		/* it was, once */
 	pid_t			 server_pid;
+	pid_t			 dead_pid;	/* the last one, and since when */
+	uint64_t		 dead_ms;
 	bool			 over;		/* failed() was called */
 
 	uint64_t		 deadline;	/* clock_ms(): give up looking */
@@ -273,6 +275,8 @@ connect_closed(struct conn *conn, const char *why, void *arg)
 
 	(void)conn;
 	connect_drop(c);
+	c->dead_pid = c->server_pid;
+	c->dead_ms = clock_ms();
 	if (c->over)
 		goto out;
 	if (c->flags & CONNECT_ONCE) {
@@ -471,6 +475,12 @@ connect_try(struct connect *c, bool may_start)
 	if (fd >= 0 && !fd_peer_is_us(fd, &c->server_pid)) {
 		close(fd);
 		connect_fail(c, "the server's socket belongs to another user");
+		return;
+	}
+	if (fd >= 0 && c->server_pid != 0 && c->server_pid == c->dead_pid &&
+	    clock_ms() - c->dead_ms < CONNECT_DYING_MS) {
+		close(fd);
+		connect_later(c, 2);
 		return;
 	}
 	if (fd >= 0) {

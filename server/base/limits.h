@@ -314,6 +314,9 @@
  * run an older one do not get in first. Should it die over it, they start one
  * after all. */
 #define CONNECT_RESTART_MS	3000
+/* A server that was killed takes connections until the kernel has closed all it
+ * held, some ms: the same process again so soon after its death is no server. */
+#define CONNECT_DYING_MS	200
 /* Deaths of the server without a word between them: then it dies of what it
  * is asked, and asking on only starts it for ever. */
 #define CONNECT_DEATHS_MAX	5
