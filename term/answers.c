@@ -48,7 +48,7 @@ version_number(void)
 static void
 position(struct screen *s, const char *mark)
 {
-	int row = s->row, col = s->col;
+	int row = s->row, col = cursor_col(s);
 
 	if (s->inner & INNER_ORIGIN) {
 		row -= s->top;

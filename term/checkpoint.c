@@ -129,7 +129,7 @@ put_row(struct saver *v, const struct row *row)
 	enum checkpoint_run kind;
 	int x, n;
 
-	buf_u8(v->b, row->wrapped);
+	buf_u8(v->b, (uint8_t)(row->wrapped | row->size << 1));
 	buf_u8(v->b, row->prompt);
 	buf_u16(v->b, row->used);
 	for (x = 0; x < row->used; x += n) {
@@ -313,13 +313,19 @@ old_sets(const uint8_t gset[4])
 static uint16_t
 version_of(const struct screen *s)
 {
-	int page;
+	int page, y;
 
 	if (!old_sets(s->gset) || (s->inner & INNER_NATIONAL))
 		return 2;
-	for (page = 0; page < PAGES; page++)
+	for (page = 0; page < PAGES; page++) {
 		if (!old_sets(s->saved[page].gset))
 			return 2;
+		for (y = 0; s->grid->doubled && y < s->rows &&
+		    s->grid->page[page].rows != NULL; y++)
+			if (grid_page_row(s->grid, page, y)->size !=
+			    ROW_SINGLE)
+				return 2;
+	}
 	return 1;
 }
 

@@ -8,7 +8,8 @@
  * A screen is written in the lowest version that can say what it holds, so that
  * an older reader refuses those only that it could not show:
  *	1	the first one
- *	2	other character sets than ASCII, line drawing and British
+ *	2	other character sets than ASCII, line drawing and British; rows
+ *		of double width (bits 1 and 2 of a row's first byte)
  */
 #ifndef DLMUX_CHECKPOINT_H
 #define DLMUX_CHECKPOINT_H

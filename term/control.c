@@ -4,6 +4,8 @@
  * (erasing, inserting, deleting, scrolling) is carried out by libvterm; the
  * rest is here or in the part of its noun.
  */
+#include <string.h>
+
 #include "charset.h"
 #include "screen-private.h"
 
@@ -61,8 +63,9 @@ where(const struct screen *s, struct vt_place *at)
 static void
 execute(struct screen *s, const char *leader, const char *mid, char final)
 {
+	int arg, cells = cursor_cells(s);
+	uint8_t size = grid_row(s->grid, s->row)->size;
 	struct vt_place at;
-	int arg;
 
 	where(s, &at);
 	/* libvterm wants the cursor within the top and bottom margins even
@@ -72,7 +75,14 @@ execute(struct screen *s, const char *leader, const char *mid, char final)
 		at.margins.bottom = s->rows;
 	}
 	arg = filter_param(&s->filter, 0, -1);
+	if (cells == 2 && strchr("@PX", final) != NULL)
+		arg = arg < 1 ? 2 : arg * 2;
 	vt_csi(s->vt, &at, leader, mid, &arg, 1, final);
+	/* What empties a single line leaves its size. */
+	if (strchr("@PXK", final) != NULL)
+		grid_row(s->grid, s->row)->size = size;
+	else if (s->grid->doubled)
+		cursor_keep_col(s, cells);
 }
 
 /* --- C0 and ESC -------------------------------------------------------- */
@@ -114,12 +124,15 @@ static void
 align(struct screen *s)
 {
 	struct vt_place at;
+	int y;
 
 	s->top = 0;
 	s->bottom = s->rows;
 	s->left = 0;
 	s->right = s->cols;
 	s->inner &= ~INNER_ORIGIN;
+	for (y = 0; y < s->rows; y++)
+		grid_row(s->grid, y)->size = ROW_SINGLE;
 	cursor_set(s, 0, 0);
 	where(s, &at);
 	vt_esc(s->vt, &at, "#8");
@@ -134,7 +147,7 @@ column_index(struct screen *s, int by)
 	int edge = by < 0 ? left : right - 1;
 
 	if (s->col != edge) {
-		cursor_set(s, s->row, s->col + by);
+		cursor_set(s, s->row, cursor_col(s) + by);
 		return;
 	}
 	if (s->row >= s->top && s->row < s->bottom)
@@ -172,7 +185,7 @@ escape_plain(struct screen *s, uint8_t final)
 		cursor_return(s);
 		break;
 	case 'H':
-		s->tabs[s->col] = 1;
+		s->tabs[cursor_col(s)] = 1;
 		break;
 	case 'M':
 		text_reverse_index(s);
@@ -199,6 +212,16 @@ escape_plain(struct screen *s, uint8_t final)
 	}
 }
 
+/* DECDWL, DECDHL, DECSWL. */
+static void
+row_size(struct screen *s, enum row_size size)
+{
+	int cells = cursor_cells(s);
+
+	grid_row_size(s->grid, s->row, size);
+	cursor_keep_col(s, cells);
+}
+
 /* G0 to G3. A set of 96 characters cannot be G0. */
 static void
 designate(struct screen *s, const struct filter *f, uint8_t final)
@@ -222,8 +245,24 @@ control_esc(struct screen *s, uint8_t final)
 		escape_plain(s, final);
 	else if (f->mid[0] >= '(' && f->mid[0] <= '/' && f->mid[0] != ',')
 		designate(s, f, final);
-	else if (f->nmid == 1 && f->mid[0] == '#' && final == '8')
-		align(s);
+	else if (f->nmid == 1 && f->mid[0] == '#')
+		switch (final) {
+		case '3':
+			row_size(s, ROW_TOP);
+			break;
+		case '4':
+			row_size(s, ROW_BOTTOM);
+			break;
+		case '5':
+			row_size(s, ROW_SINGLE);
+			break;
+		case '6':
+			row_size(s, ROW_WIDE);
+			break;
+		case '8':
+			align(s);
+			break;
+		}
 }
 
 /* --- CSI --------------------------------------------------------------- */
@@ -341,7 +380,7 @@ tab_clear(struct screen *s)
 
 	switch (filter_param(&s->filter, 0, 0)) {
 	case 0:
-		s->tabs[s->col] = 0;
+		s->tabs[cursor_col(s)] = 0;
 		break;
 	case 3:
 		for (x = 0; x < s->cols; x++)
@@ -403,13 +442,13 @@ control_csi(struct screen *s, uint8_t final)
 		cursor_tab(s, -n);
 		break;
 	case CSI(0, 0, 'a'):
-		cursor_set(s, s->row, s->col + n);
+		cursor_set(s, s->row, cursor_col(s) + n);
 		break;
 	case CSI(0, 0, 'd'):
 		cursor_line(s, n - 1);
 		break;
 	case CSI(0, 0, 'e'):
-		cursor_set(s, s->row + n, s->col);
+		cursor_set(s, s->row + n, cursor_col(s));
 		break;
 
 	case CSI(0, 0, 'J'):

@@ -14,6 +14,30 @@ clamp(int v, int low, int high)
 }
 
 int
+cursor_cells(const struct screen *s)
+{
+	return s->grid->doubled && grid_row(s->grid, s->row)->size !=
+	    ROW_SINGLE ? 2 : 1;
+}
+
+int
+cursor_col(const struct screen *s)
+{
+	return s->col / cursor_cells(s);
+}
+
+void
+cursor_keep_col(struct screen *s, int cells)
+{
+	bool wrap = s->wrap;
+
+	if (cells == cursor_cells(s))
+		return;
+	cursor_set(s, s->row, s->col / cells);
+	s->wrap = wrap && s->col + cursor_cells(s) >= cursor_right(s);
+}
+
+int
 cursor_left(const struct screen *s)
 {
 	return s->inner & INNER_SIDES && s->col >= s->left ? s->left : 0;
@@ -22,15 +46,20 @@ cursor_left(const struct screen *s)
 int
 cursor_right(const struct screen *s)
 {
-	return s->inner & INNER_SIDES && s->col < s->right ? s->right :
+	int right = s->inner & INNER_SIDES && s->col < s->right ? s->right :
 	    s->cols;
+
+	return cursor_cells(s) == 2 ? right & ~1 : right;
 }
 
 void
 cursor_set(struct screen *s, int row, int col)
 {
+	int cells;
+
 	s->row = clamp(row, 0, s->rows - 1);
-	s->col = clamp(col, 0, s->cols - 1);
+	cells = cursor_cells(s);
+	s->col = clamp(col, 0, s->cols / cells - 1) * cells;
 	s->wrap = false;
 }
 
@@ -71,7 +100,7 @@ cursor_line(struct screen *s, int row)
 {
 	if (s->inner & INNER_ORIGIN)
 		row = clamp(row + s->top, s->top, s->bottom - 1);
-	cursor_set(s, row, s->col);
+	cursor_set(s, row, cursor_col(s));
 }
 
 void
@@ -85,7 +114,7 @@ cursor_up(struct screen *s, int n)
 {
 	int top = s->row >= s->top ? s->top : 0;
 
-	cursor_set(s, clamp(s->row - n, top, s->rows - 1), s->col);
+	cursor_set(s, clamp(s->row - n, top, s->rows - 1), cursor_col(s));
 }
 
 void
@@ -93,15 +122,15 @@ cursor_down(struct screen *s, int n)
 {
 	int last = (s->row < s->bottom ? s->bottom : s->rows) - 1;
 
-	cursor_set(s, clamp(s->row + n, 0, last), s->col);
+	cursor_set(s, clamp(s->row + n, 0, last), cursor_col(s));
 }
 
 void
 cursor_forward(struct screen *s, int n)
 {
-	int right = cursor_right(s);
+	int right = cursor_right(s) / cursor_cells(s);
 
-	cursor_set(s, s->row, clamp(s->col + n, 0, right - 1));
+	cursor_set(s, s->row, clamp(cursor_col(s) + n, 0, right - 1));
 }
 
 void
@@ -109,7 +138,7 @@ cursor_back(struct screen *s, int n)
 {
 	int left = cursor_left(s);
 
-	cursor_set(s, s->row, clamp(s->col - n, left, s->cols - 1));
+	cursor_set(s, s->row, clamp(cursor_col(s) - n, left, s->cols - 1));
 }
 
 void
@@ -135,27 +164,29 @@ cursor_backspace(struct screen *s)
 		}
 		if (s->col == left && s->row > s->top) {
 			s->row--;
-			s->col = cursor_right(s) - 1;
+			s->col = cursor_right(s) - cursor_cells(s);
 			return;
 		}
 	}
 	s->wrap = false;
 	if (s->col > left)
-		s->col--;
+		s->col -= cursor_cells(s);
+	if (s->col < 0)
+		s->col = 0;
 }
 
 void
 cursor_tab(struct screen *s, int count)
 {
-	int col = s->col, limit;
+	int col = cursor_col(s), limit;
 
 	if (count > 0) {
-		limit = cursor_right(s) - 1;
+		limit = cursor_right(s) / cursor_cells(s) - 1;
 		while (count > 0 && col < limit)
 			if (s->tabs[++col])
 				count--;
 		/* A tab at the end of a full line leaves it full. */
-		if (col != s->col)
+		if (col != cursor_col(s))
 			cursor_set(s, s->row, col);
 	} else {
 		limit = s->inner & INNER_ORIGIN ? cursor_left(s) : 0;
@@ -188,7 +219,7 @@ cursor_save(struct screen *s)
 	struct saved_cursor *c = &s->saved[s->grid->cur];
 
 	c->row = s->row;
-	c->col = s->col;
+	c->col = cursor_col(s);
 	c->wrap = s->wrap;
 	c->origin = s->inner & INNER_ORIGIN;
 	c->gl = s->gl;
@@ -202,7 +233,7 @@ cursor_restore(struct screen *s)
 	const struct saved_cursor *c = &s->saved[s->grid->cur];
 
 	cursor_set(s, c->row, c->col);
-	s->wrap = c->wrap && c->col == s->col;
+	s->wrap = c->wrap && c->col == cursor_col(s);
 	s->inner &= ~INNER_ORIGIN;
 	if (c->origin)
 		s->inner |= INNER_ORIGIN;

@@ -68,6 +68,15 @@ is_set(const struct screen *s, const struct mode *m)
 }
 
 static void
+erase_all(struct screen *s)
+{
+	int cells = cursor_cells(s);
+
+	grid_erase(s->grid, 0, 0, s->rows, s->cols, text_blank(s), false);
+	cursor_keep_col(s, cells);
+}
+
+static void
 columns(struct screen *s)
 {
 	/* DECCOLM itself is refused: the size is the user's. What comes with
@@ -77,7 +86,7 @@ columns(struct screen *s)
 	s->top = s->left = 0;
 	s->bottom = s->rows;
 	s->right = s->cols;
-	grid_erase(s->grid, 0, 0, s->rows, s->cols, text_blank(s), false);
+	erase_all(s);
 	cursor_set(s, 0, 0);
 }
 
@@ -96,8 +105,7 @@ decmode_private(struct screen *s, int number, bool set)
 		return;
 	case 1047:
 		if (!set && s->grid->cur == PAGE_ALT)
-			grid_erase(s->grid, 0, 0, s->rows, s->cols,
-			    text_blank(s), false);
+			erase_all(s);
 		screen_alternate(s, set);
 		return;
 	case 1048:
@@ -110,8 +118,7 @@ decmode_private(struct screen *s, int number, bool set)
 		if (set) {
 			cursor_save(s);
 			screen_alternate(s, true);
-			grid_erase(s->grid, 0, 0, s->rows, s->cols,
-			    text_blank(s), false);
+			erase_all(s);
 		} else {
 			screen_alternate(s, false);
 			cursor_restore(s);

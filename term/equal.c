@@ -79,7 +79,8 @@ row_same(struct pair *p, const char *what, int y, const struct row *a,
 				    "differs", what, y, x);
 			return false;
 		}
-	if (a->wrapped != b->wrapped || a->prompt != b->prompt) {
+	if (a->wrapped != b->wrapped || a->prompt != b->prompt ||
+	    a->size != b->size) {
 		if (p->why != NULL)
 			buf_printf(p->why, "%s row %d: wrap or prompt mark",
 			    what, y);

@@ -39,6 +39,7 @@ struct grid {
 	uint32_t	 epoch;		/* see screen_epoch() */
 	uint64_t	 epoch_lines;	/* lines when it changed last */
 
+	bool		 doubled;	/* there may be rows with a .size */
 	uint32_t	 serial;	/* last one given to a row */
 	uint8_t		 gen;		/* of what is written now */
 	uint8_t		 marks;		/* since the last ageing */
@@ -91,6 +92,11 @@ void	 grid_show(struct grid *, int page);
 void	 grid_history_clear(struct grid *);
 /* Appends to the history as its newest line; the cells are copied. */
 void	 grid_history_push(struct grid *, const struct row *);
+
+/* Characters of another size: spread out, or drawn together again. */
+void	 grid_row_size(struct grid *, int y, enum row_size);
+/* None has any more; what is spread out stays so. */
+void	 grid_sizes_forget(struct grid *);
 
 /* Row y goes on in the next; -1 is the newest line of history. */
 void	 grid_wrapped(struct grid *, int y);

@@ -127,6 +127,7 @@ row_blank(struct grid *g, struct row *row, uint16_t pen)
 	}
 	row->wrapped = false;
 	row->prompt = 0;
+	row->size = ROW_SINGLE;
 	grid_touch(g, row);
 }
 
@@ -165,6 +166,7 @@ grid_reset(struct grid *g)
 	intern_add(&g->links, "\0", 2);	/* 0 is no link */
 	grid_page_alloc(g, PAGE_MAIN);
 	g->cur = PAGE_MAIN;
+	g->doubled = false;
 }
 
 void
@@ -240,6 +242,7 @@ grid_history_push(struct grid *g, const struct row *from)
 	}
 	row = &g->hist[(g->hist_head + g->hist_len++) % g->hist_cap];
 	*row = *from;
+	row->size = ROW_SINGLE;
 	row->cells = NULL;
 	if (row->used != 0) {
 		row->cells = xreallocarray(NULL, row->used,
@@ -521,6 +524,69 @@ grid_scroll(struct grid *g, int top, int left, int bottom, int right,
 	if (across != 0)
 		for (y = top; y < bottom; y++)
 			shift_row(g, grid_row(g, y), left, right, across, pen);
+}
+
+/* Cell i of a row in the other size, where it has one. */
+static void
+resized(const struct row *row, struct cell *to, int i, bool wide)
+{
+	const struct cell *c = &row->cells[wide ? i : 2 * i];
+	int at = wide ? 2 * i : i, width = c->width, by = wide ? 2 : 1;
+
+	/* The second half of a wide one, or the blank behind it. */
+	if (width == 0 || (!wide && i > 0 && to[i - 1].width == 2))
+		return;
+	if (width == 2 && at + width * by > (wide ? row->cols :
+	    row->cols / 2))
+		return;
+	to[at] = *c;
+	if (width == 2) {
+		to[at + 1] = *c;
+		to[at + 1].ch = 0;
+		to[at + 1].width = 0;
+	}
+	for (i = width; wide && i < 2 * width; i++) {
+		to[at + i] = *c;
+		to[at + i].ch = c->ch != 0 ? ' ' : 0;
+		to[at + i].width = 1;
+	}
+}
+
+void
+grid_row_size(struct grid *g, int y, enum row_size size)
+{
+	struct row *row = grid_row(g, y);
+	struct cell *to;
+	int i;
+
+	if ((row->size != ROW_SINGLE) != (size != ROW_SINGLE)) {
+		to = xreallocarray(NULL, row->cols, sizeof *to);
+		fill(to, row->cols, blank_cell);
+		for (i = 0; i < row->cols / 2; i++)
+			resized(row, to, i, size != ROW_SINGLE);
+		memcpy(row->cells, to, row->cols * sizeof *to);
+		free(to);
+		row->used = row->cols;
+		while (row->used > 0 && memcmp(&row->cells[row->used - 1],
+		    &blank_cell, sizeof blank_cell) == 0)
+			row->used--;
+		row->wrapped = false;
+	}
+	row->size = size;
+	if (size != ROW_SINGLE)
+		g->doubled = true;
+	grid_touch(g, row);
+}
+
+void
+grid_sizes_forget(struct grid *g)
+{
+	int page, y;
+
+	for (page = 0; page < PAGES; page++)
+		for (y = 0; g->page[page].rows != NULL && y < g->rows; y++)
+			g->page[page].rows[y].size = ROW_SINGLE;
+	g->doubled = false;
 }
 
 void

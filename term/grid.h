@@ -54,6 +54,8 @@ struct cell {
 	uint8_t		gen;		/* generation of the last write: screen_mark() */
 };
 
+enum row_size { ROW_SINGLE, ROW_WIDE, ROW_TOP, ROW_BOTTOM };
+
 struct row {
 	struct cell	*cells;		/* read only [0, used): a history row
 					 * holds no more (NULL if none), ... */
@@ -62,6 +64,8 @@ struct row {
 	uint16_t	 cols;
 	bool		 wrapped;	/* text goes on in the next row (soft wrap) */
 	uint8_t		 prompt;	/* OSC 133 mark: 0 or 'A' 'B' 'C' 'D' */
+	uint8_t		 size;		/* DECDWL, DECDHL: enum row_size; each
+					 * character has a blank behind it */
 	uint32_t	 serial;	/* changes whenever the row's content changes:
 					 * a view skips rows whose serial it has drawn */
 };

@@ -230,7 +230,9 @@ load_row(struct loader *l, struct row *row, int max)
 	struct cell *c = row->cells;
 	int x;
 
-	row->wrapped = flag(l);
+	x = within(l, rd_u8(&l->r), 0, ROW_BOTTOM << 1 | 1);
+	row->wrapped = x & 1;
+	row->size = (uint8_t)(x >> 1);
 	row->prompt = rd_u8(&l->r);
 	if (row->prompt != 0 && (row->prompt < 'A' || row->prompt > 'D'))
 		l->bad = true;
@@ -266,6 +268,7 @@ load_page(struct loader *l, int page)
 	for (y = 0; y < l->g->rows && !failed(l); y++) {
 		row = grid_page_row(l->g, page, y);
 		load_row(l, row, l->g->cols);
+		l->g->doubled |= row->size != ROW_SINGLE;
 		grid_touch(l->g, row);
 	}
 }

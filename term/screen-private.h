@@ -133,7 +133,7 @@ void	text_reverse_index(struct screen *);
 uint16_t text_blank(struct screen *);	/* the pen of erased cells */
 
 /* cursor.c */
-void	cursor_set(struct screen *, int row, int col);	/* clamps */
+void	cursor_set(struct screen *, int row, int col);	/* clamps; columns */
 void	cursor_address(struct screen *, int row, int col); /* CUP: origin */
 void	cursor_column(struct screen *, int col);	/* CHA */
 void	cursor_line(struct screen *, int row);		/* VPA */
@@ -149,6 +149,12 @@ void	cursor_tabs_default(struct screen *, int from);
 void	cursor_save(struct screen *);
 void	cursor_restore(struct screen *);
 void	cursor_saved_reset(struct saved_cursor *);
+/* How many cells a column has in the cursor's row: 2 in one of double width.
+ * screen.col counts cells, programs count columns. */
+int	cursor_cells(const struct screen *);
+int	cursor_col(const struct screen *);
+/* The row is another one, or of another size: cells is what it was before. */
+void	cursor_keep_col(struct screen *, int cells);
 /* The limits that hold for a cursor in that place. */
 int	cursor_left(const struct screen *);
 int	cursor_right(const struct screen *);		/* exclusive */

@@ -140,7 +140,10 @@ screen_soft_reset(struct screen *s)
 void
 screen_alternate(struct screen *s, bool alt)
 {
+	int cells = cursor_cells(s);
+
 	grid_show(s->grid, alt ? PAGE_ALT : PAGE_MAIN);
+	cursor_keep_col(s, cells);
 	if (alt)
 		s->modes.flags |= MODE_ALT_SCREEN;
 	else
@@ -187,6 +190,8 @@ screen_resize(struct screen *s, int rows, int cols)
 	cols = clamp(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX);
 	if (rows == s->rows && cols == s->cols)
 		return;
+	/* What is spread out is text like any other now. */
+	grid_sizes_forget(s->grid);
 	if (on_main)
 		grid_resize(s->grid, rows, cols, cur, 2);
 	else

@@ -45,8 +45,8 @@ translate(struct screen *s, uint32_t cp)
 	return cp < 0x80 ? charset_char(set, cp) : cp;
 }
 
-bool
-text_index(struct screen *s)
+static bool
+index_down(struct screen *s)
 {
 	s->wrap = false;
 	if (s->row != s->bottom - 1) {
@@ -66,8 +66,19 @@ text_index(struct screen *s)
 	return true;
 }
 
-void
-text_reverse_index(struct screen *s)
+bool
+text_index(struct screen *s)
+{
+	int cells = cursor_cells(s);
+	bool moved = index_down(s);
+
+	if (s->grid->doubled)
+		cursor_keep_col(s, cells);
+	return moved;
+}
+
+static void
+index_up(struct screen *s)
 {
 	s->wrap = false;
 	if (s->row != s->top) {
@@ -85,11 +96,22 @@ text_reverse_index(struct screen *s)
 		    text_blank(s), false);
 }
 
+void
+text_reverse_index(struct screen *s)
+{
+	int cells = cursor_cells(s);
+
+	index_up(s);
+	if (s->grid->doubled)
+		cursor_keep_col(s, cells);
+}
+
 static void
 wrap_line(struct screen *s)
 {
 	int left = cursor_left(s);
-	bool whole = left == 0 && cursor_right(s) == s->cols;
+	bool whole = left == 0 && cursor_right(s) == s->cols &&
+	    cursor_cells(s) == 1;
 
 	if (text_index(s) && whole)
 		grid_wrapped(s->grid, s->row - 1);
@@ -100,29 +122,33 @@ wrap_line(struct screen *s)
 static int
 make_room(struct screen *s, int width)
 {
-	int right = cursor_right(s);
+	int right = cursor_right(s), cells = width * cursor_cells(s);
 
-	if (s->wrap || s->col + width > right) {
+	if (s->wrap || s->col + cells > right) {
 		if (s->inner & INNER_WRAP) {
 			wrap_line(s);
 			right = cursor_right(s);
+			cells = width * cursor_cells(s);
 		} else {
 			s->wrap = false;
-			s->col = right - width;
+			s->col = right > cells ? right - cells : 0;
 		}
+		/* Four cells of two have no room even in an empty row. */
+		if (s->col + cells > right)
+			return -1;
 	}
 	if (s->inner & INNER_INSERT)
 		grid_scroll(s->grid, s->row, s->col, s->row + 1, right, 0,
-		    -width, text_blank(s), false);
+		    -cells, text_blank(s), false);
 	return right;
 }
 
 static void
-advance(struct screen *s, int width, int right)
+advance(struct screen *s, int cells, int right)
 {
-	s->col += width;
+	s->col += cells;
 	if (s->col >= right) {
-		s->col = right - 1;
+		s->col = right - cursor_cells(s);
 		s->wrap = true;
 	}
 }
@@ -130,16 +156,33 @@ advance(struct screen *s, int width, int right)
 static void
 combine(struct screen *s, uint32_t cp)
 {
-	int col = s->wrap ? s->col : s->col - 1;
+	int col = s->wrap ? s->col : s->col - cursor_cells(s);
 
 	if (col >= 0)
 		grid_combine(s->grid, s->row, col, cp);
 }
 
+static void
+put_one(struct screen *s, uint32_t cp, int width)
+{
+	int right = make_room(s, width), i;
+
+	if (right < 0)
+		return;
+	grid_put(s->grid, s->row, s->col, cp, width, pen_index(s));
+	if (s->grid->doubled && cursor_cells(s) == 2) {
+		for (i = width; i < 2 * width; i++)
+			grid_put(s->grid, s->row, s->col + i, ' ', 1,
+			    pen_index(s));
+		width *= 2;
+	}
+	advance(s, width, right);
+}
+
 void
 text_put(struct screen *s, uint32_t cp)
 {
-	int width, right;
+	int width;
 
 	/* C1 controls in UTF-8: no program means them, no terminal but xterm
 	 * obeys them. */
@@ -151,9 +194,7 @@ text_put(struct screen *s, uint32_t cp)
 		combine(s, cp);
 		return;
 	}
-	right = make_room(s, width);
-	grid_put(s->grid, s->row, s->col, cp, width, pen_index(s));
-	advance(s, width, right);
+	put_one(s, cp, width);
 	s->last = cp;
 }
 
@@ -164,6 +205,8 @@ text_ascii(struct screen *s, const uint8_t *p, size_t n)
 
 	if (n > 0)
 		s->last = p[n - 1];
+	for (; n > 0 && s->grid->doubled; n--)
+		put_one(s, *p++, 1);
 	while (n > 0) {
 		right = make_room(s, 1);
 		run = right - s->col;
@@ -186,7 +229,7 @@ text_ascii(struct screen *s, const uint8_t *p, size_t n)
 void
 text_repeat(struct screen *s, int count)
 {
-	int max, width, right, each, n;
+	int max, width, each, n;
 	uint8_t run[256];
 	uint32_t cp = s->last;
 
@@ -207,9 +250,6 @@ text_repeat(struct screen *s, int count)
 		}
 		return;
 	}
-	while (count-- > 0) {
-		right = make_room(s, width);
-		grid_put(s->grid, s->row, s->col, cp, width, pen_index(s));
-		advance(s, width, right);
-	}
+	while (count-- > 0)
+		put_one(s, cp, width);
 }

@@ -33,7 +33,7 @@ enum token {
 	T_EDIT, T_REGION, T_SIDES, T_TABS, T_MODE, T_INNER, T_ALT, T_TITLE,
 	T_LINK, T_COLOUR, T_OSC, T_STRING, T_CHARSET, T_SAVE, T_RESET,
 	T_QUESTION, T_BROKEN, T_REPEAT, T_KEYS, T_SHAPE, T_BURST, T_LONG,
-	T_PROTECT, T_DOUBT, TOKENS
+	T_PROTECT, T_DOUBT, T_SIZE, TOKENS
 };
 
 static const uint8_t usual[TOKENS] = {
@@ -44,7 +44,7 @@ static const uint8_t usual[TOKENS] = {
 	[T_COLOUR] = 1, [T_OSC] = 2, [T_STRING] = 2, [T_CHARSET] = 2,
 	[T_SAVE] = 3, [T_RESET] = 1, [T_QUESTION] = 2, [T_BROKEN] = 3,
 	[T_REPEAT] = 2, [T_KEYS] = 2, [T_SHAPE] = 2, [T_BURST] = 2,
-	[T_LONG] = 5, [T_PROTECT] = 1, [T_DOUBT] = 1
+	[T_LONG] = 5, [T_PROTECT] = 1, [T_DOUBT] = 1, [T_SIZE] = 1
 };
 
 static const char *
@@ -265,6 +265,16 @@ charset(uint64_t *s, struct buf *b)
 	buf_puts(b, pick(s, list, N(list)));
 }
 
+/* Rows of double width, and back. */
+static void
+sizes(uint64_t *s, struct buf *b)
+{
+	static const char *const list[] = { "\033#6", "\033#3", "\033#4",
+	    "\033#5", "\033#5", "\033#8", "\033[2J\033#6wide\r\n" };
+
+	buf_puts(b, pick(s, list, N(list)));
+}
+
 static void
 save(uint64_t *s, struct buf *b)
 {
@@ -414,6 +424,7 @@ token(uint64_t *s, enum token t, int rows, int cols, struct buf *b)
 	case T_OSC: osc(s, b); break;
 	case T_STRING: string(s, b); break;
 	case T_CHARSET: charset(s, b); break;
+	case T_SIZE: sizes(s, b); break;
 	case T_SAVE: save(s, b); break;
 	case T_RESET: reset(s, b); break;
 	case T_QUESTION: question(s, b); break;

@@ -831,6 +831,76 @@ START_TEST(character_sets_are_xterms)
 }
 END_TEST
 
+static void
+row_is(int y, const char *want)
+{
+	struct buf b;
+
+	buf_init(&b, 65536);
+	screen_row_text(s, y, false, &b, NULL);
+	buf_u8(&b, 0);
+	ck_assert_str_eq((char *)b.data, want);
+	buf_free(&b);
+}
+
+/* Each character takes two cells: a program counts half as many columns. */
+START_TEST(rows_of_double_width)
+{
+	struct screen *t;
+	struct buf b;
+	int col;
+
+	open_screen(5, 11);
+	put("abcdefgh\033#6\033[6n");
+	row_is(0, "a b c d e");
+	ck_assert_ptr_nonnull(strstr(told, "\033[1;5R"));
+	put("\033[1;4HX\344\270\200");
+	/* A wide one takes four, and goes to the next row, which is single. */
+	row_is(0, "a b c X e");
+	row_is(1, "\344\270\200");
+	put("\033[1;2H\033[2P");
+	row_is(0, "a X e");
+	put("\033[@\033[6n");
+	row_is(0, "a   X e");
+	ck_assert_ptr_nonnull(strstr(told, "\033[1;2R"));
+	put("\033[5G\033[X\033[99G\033[6n");
+	ck_assert_ptr_nonnull(strstr(told, "\033[1;5R"));
+	put("e\314\201\bo\r\344\270\200z");
+	row_is(0, "\344\270\200  z o e\314\201");
+	screen_cursor(s, NULL, &col, NULL);
+	ck_assert_int_eq(col, 6);
+	/* Down and up again in columns; what is erased in it keeps its size. */
+	put("\033[B\033[6n\033[A\033[2K\033[1Gab");
+	ck_assert_ptr_nonnull(strstr(told, "\033[2;4R"));
+	row_is(0, "a b");
+	buf_init(&b, 65536);
+	screen_checkpoint(s, CHECKPOINT_LIGHT, &b);
+	ck_assert_int_eq(b.data[5], 2);
+	t = screen_new(2, 2, NULL, NULL);
+	ck_assert_int_eq(screen_restore(t, b.data, b.len), 0);
+	ck_assert(screen_equal(s, t, true, NULL));
+	screen_write(t, "c", 1);
+	put("c");
+	ck_assert(screen_equal(s, t, true, NULL));
+	row_is(0, "a b c");
+	buf_free(&b);
+	screen_free(t);
+	/* It moves with the text, and is gone with it. */
+	put("\033[1;1H\033M\033[1;9Hx\033[2;9Hy");
+	row_is(0, "        x");
+	row_is(1, "a b c   y");
+	put("\033[2;1H\033#5");
+	row_is(1, "abc y");
+	put("\033#3\033[2Jabcdef\033#4\033cabcdef");
+	row_is(0, "abcdef");
+	put("\033#6");
+	row_is(0, "a b c d e");
+	screen_resize(s, 5, 12);
+	put("\033[1;12Hz");
+	row_is(0, "a b c d e  z");
+}
+END_TEST
+
 START_TEST(palette_entries_come_and_go)
 {
 	uint32_t rgb;
@@ -994,6 +1064,7 @@ main(void)
 	tcase_add_test(tc, modes_are_seen_also_several_at_once);
 	tcase_add_test(tc, prompt_marks_stay_with_their_row);
 	tcase_add_test(tc, palette_entries_come_and_go);
+	tcase_add_test(tc, rows_of_double_width);
 	tcase_add_test(tc, character_sets_are_xterms);
 	tcase_add_test(tc, marks_tell_what_came_after_them);
 	tcase_add_test(tc, serials_change_with_what_they_stand_for);
