@@ -6,6 +6,7 @@
  * here stands what they mean: one row of the table a check, each of which says
  * that all is well or what to do.
  */
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,9 @@
 
 #define SIDE_FACTS	128
 #define DOCTOR_OUT_MAX	(256u << 10)
+/* The move comes SCOPE_AFTER_MS after the start and asks a bus or two. */
+#define LEAVING_MS	500
+#define LEAVING_LOOKS	4
 
 /* One end: this machine, or a workspace. */
 struct side {
@@ -136,6 +140,15 @@ no_systemd(const struct side *s, struct verdict *v)
 	return true;
 }
 
+/* It is to move into a scope of its own, and has not. */
+static bool
+leaving(const struct side *s)
+{
+	const char *wish = get(s, "wish");
+
+	return *wish != '\0' && strcmp(wish, "stay") != 0;
+}
+
 static void
 check_cgroup(const struct side *s, struct verdict *v)
 {
@@ -149,19 +162,19 @@ check_cgroup(const struct side *s, struct verdict *v)
 	else
 		well(v, "%s is in %s%s", s->who, *unit != '\0' ? unit :
 		    "no unit", is(s, "unit_own", "1") ? ", its own" : "");
-	if (strcmp(fate, "unit") == 0)
+	if (leaving(s) && (!s->here || s->server != NULL))
+		todo(v, "it ends with that, and could not leave it: %s says "
+		    "why", s->here ? "server.log" : "agent.log there");
+	else if (leaving(s))
+		well(v, "a server started from here leaves %s", unit);
+	else if (strcmp(fate, "unit") == 0)
 		todo(v, "it ends when %s does: loginctl enable-linger %s, so "
 		    "that it can leave it at its next start", unit,
 		    get(s, "user"));
-	else if (strcmp(fate, "logout") == 0 && is(s, "bus", "0"))
+	else if (strcmp(fate, "logout") == 0)
 		todo(v, "it ends with this login and cannot leave it: there is "
 		    "no /run/user/%s/bus (package dbus-user-session)",
 		    get(s, "uid"));
-	else if (strcmp(fate, "logout") == 0 && !(s->here &&
-	    s->server == NULL))
-		todo(v, "it ends with this login: it has just started and will "
-		    "leave it, or %s says why not", s->here ?
-		    "server.log" : "agent.log there");
 }
 
 static void
@@ -451,6 +464,15 @@ side_facts(struct side *s, char *text)
 			s->fact[s->nfacts++] = line;
 }
 
+static void
+side_clear(struct side *s)
+{
+	free(s->text);
+	s->text = NULL;
+	s->nfacts = 0;
+	s->reached = false;
+}
+
 /* By a command there: a child of the agent, so that its parent's program is
  * the very one that serves, also when its file is gone. */
 static void
@@ -607,13 +629,25 @@ doctor(struct args *args, const char *workspace)
 	struct serving server = { 0, NULL };
 	bool json = args_has(args, "json"), first = true, all;
 	struct buf b;
-	int status;
+	int status, i;
 
-	/* There first: it may start the server. */
+	/* There first: it may start the server. What has just started leaves
+	 * its login's cgroup a second later. */
 	if (workspace != NULL)
 		ask_there(&there, workspace);
+	for (i = 0; i < LEAVING_LOOKS && leaving(&there); i++) {
+		(void)poll(NULL, 0, LEAVING_MS);
+		side_clear(&there);
+		ask_there(&there, workspace);
+	}
 	ask_server(args, &server);
 	ask_here(&here, &server);
+	for (i = 0; i < LEAVING_LOOKS && server.pid != 0 && leaving(&here);
+	    i++) {
+		(void)poll(NULL, 0, LEAVING_MS);
+		side_clear(&here);
+		ask_here(&here, &server);
+	}
 	buf_init(&b, DOCTOR_OUT_MAX);
 	if (json)
 		buf_puts(&b, "[");
@@ -625,8 +659,8 @@ doctor(struct args *args, const char *workspace)
 	status = say_out(b.data, b.len) == -1 ? STATUS_FAILED :
 	    all ? 0 : STATUS_TODO;
 	buf_free(&b);
-	free(here.text);
-	free(there.text);
+	side_clear(&here);
+	side_clear(&there);
 	free(server.version);
 	return status;
 }

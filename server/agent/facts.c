@@ -107,6 +107,8 @@ of_scope(struct buf *b, pid_t about)
 	static const char *const know[] = { "no", "yes", "unknown" };
 	static const char *const fate[] = { "lives", "logout", "last", "unit",
 	    "unknown" };
+	static const char *const wish[] = { "stay", "manager", "system",
+	    "hand" };
 	struct scope s;
 
 	(void)scope_read(&s, about);
@@ -122,6 +124,7 @@ of_scope(struct buf *b, pid_t about)
 	fact(b, "bus", "%d", s.bus);
 	fact(b, "kill_user_processes", "%s", know[s.kills]);
 	fact(b, "fate", "%s", fate[scope_fate(&s)]);
+	fact(b, "wish", "%s", wish[scope_wish(&s)]);
 }
 
 /* --- directories --------------------------------------------------------------- */

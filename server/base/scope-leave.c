@@ -344,13 +344,12 @@ scope_main(const char *role, const char *log, const char *pid)
 		scope_ask(&m.before);
 	to = scope_wish(&m.before);
 	unit = xasprintf("dlmux-%s-%ld.scope", role, (long)m.pid);
-	if (to != WISH_STAY && by_systemd(&m, to, unit))
+	if ((to == WISH_MANAGER || to == WISH_SYSTEM) &&
+	    by_systemd(&m, to, unit))
 		log_info("moved from %s to %s", m.before.unit, unit);
 	/* Only to get out of a unit that ends: where logind decides, a group
 	 * that it does not know would not help. */
-	else if ((m.before.where == SCOPE_MANAGER ||
-	    m.before.where == SCOPE_SERVICE) && !m.before.own &&
-	    !m.before.spares &&
+	else if (to != WISH_STAY && m.before.where != SCOPE_SESSION &&
 	    by_hand(&m, unit))
 		log_info("moved from %s to %s, by hand", m.before.unit, unit);
 	else

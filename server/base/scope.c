@@ -311,8 +311,8 @@ scope_wish(const struct scope *s)
 			return s->uid == 0 ? WISH_SYSTEM : s->bus ?
 			    WISH_MANAGER : WISH_STAY;
 		return WISH_STAY;
-	case SCOPE_MANAGER:
-		return s->bus ? WISH_MANAGER : WISH_STAY;
+	case SCOPE_MANAGER:	/* whose cgroups are the user's own */
+		return s->bus ? WISH_MANAGER : WISH_HAND;
 	case SCOPE_SERVICE:
 		if (s->spares)
 			return WISH_STAY;

@@ -41,7 +41,12 @@ enum scope_fate {
 	FATE_UNKNOWN
 };
 
-enum scope_wish { WISH_STAY, WISH_MANAGER, WISH_SYSTEM };
+enum scope_wish {
+	WISH_STAY,
+	WISH_MANAGER,	/* a scope of the user's manager, */
+	WISH_SYSTEM,	/* of the system's, */
+	WISH_HAND	/* or a cgroup made by hand: nobody can be asked */
+};
 
 /* Where in the text of a /proc/PID/cgroup the path in systemd's own hierarchy
  * begins; it goes to the end of its line. NULL if there is none. */

@@ -31,6 +31,10 @@ def logind_kills(t):
     eq(rc, 1, 'status')
     eq(d['local', 'linger']['todo'], 'loginctl enable-linger dlx', 'linger')
     eq(d['local', 'kill-user']['text'], 'KillUserProcesses=yes', 'kill')
+    # It waits for what has just been started to move.
+    for where in ('here', 'local'):
+        x = d[where, 'cgroup']
+        ok(x['ok'] and 'its own' in x['text'], x)
     sd.logged_out()
     sd.root('loginctl', 'enable-linger', 'dlx')
     # Half a second of shell before the move: it moves, too.

@@ -93,6 +93,7 @@ static const struct {
 	{ SES, "session-1.scope", 1, 0, 0, 0, KNOW_YES, FATE_LOGOUT,
 	    WISH_SYSTEM },
 	{ MAN, "code.service", 0, 0, 1, 1, KNOW_NO, FATE_UNIT, WISH_MANAGER },
+	{ MAN, "code.service", 0, 0, 1, 0, KNOW_NO, FATE_UNIT, WISH_HAND },
 	{ MAN, "code.service", 0, 0, 0, 1, KNOW_NO, FATE_LAST, WISH_MANAGER },
 	{ MAN, "vte.scope", 0, 0, 1, 1, KNOW_NO, FATE_LIVES, WISH_MANAGER },
 	{ MAN, "dlmux-agent-7.scope", 0, 1, 1, 1, KNOW_YES, FATE_LIVES,
