@@ -34,6 +34,7 @@ test|cmd python3|python3|python3|python|python3|python
 test|cmd tmux|tmux|tmux|tmux|tmux|tmux
 test|terminfo tmux-256color|ncurses-term|ncurses-term|ncurses|ncurses-terminfo|ncurses
 test|cmd ps|procps|procps-ng|procps-ng|procps|-
+test|cmd patch|patch|patch|patch|patch|gpatch
 test|cmd flock|util-linux|util-linux|util-linux|util-linux|util-linux
 test|cmd zsh|zsh|zsh|zsh|zsh|zsh
 test|cmd fish|fish|fish|fish|fish|fish
