@@ -19,7 +19,7 @@ set_of(int which)
 const struct theme *
 colours_find(struct sshell *sh, int which, bool late)
 {
-	static const struct theme none;
+	static struct theme none;	/* stays so */
 	const struct server *s = sh->ws->server;
 	struct attachment *a = attach_newest(sh);
 	unsigned int set = set_of(which);

@@ -9,9 +9,12 @@
 bool
 theme_any(const struct theme *t)
 {
-	static const struct theme none;
+	int i;
 
-	return memcmp(t->known, none.known, sizeof t->known) != 0;
+	for (i = 0; i < THEME_COLOURS; i++)
+		if (t->known[i])
+			return true;
+	return false;
 }
 
 /* --- their text --------------------------------------------------------- */
