@@ -80,6 +80,7 @@ struct server {
 				*usr1_ev, *names_ev;
 	struct event		*stop_ev;
 	struct dirwatch		*watch;		/* of its names; may be NULL */
+	bool			 swept;		/* what others left */
 	bool			 keeper;	/* no clients: an agent's own */
 	bool			 pass_due, reap, stopping;
 	bool			 state_failed;	/* its last write */

@@ -20,6 +20,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sweep.h"
 #include "base/scope.h"
 #include "blame.h"
 #include "inside.h"
@@ -327,11 +328,15 @@ fail:
 static void
 server_names_look(int fd, short what, void *arg)
 {
-	const struct server *s = arg;
+	struct server *s = arg;
 
 	(void)fd;
 	(void)what;
-	server_names(arg);
+	server_names(s);
+	if (!s->swept) {
+		s->swept = true;
+		(void)sweep_places(s->place);
+	}
 	/* Cleaners go by age. */
 	(void)utimensat(AT_FDCWD, s->place->dir, NULL, 0);
 	(void)utimensat(AT_FDCWD, s->place->server_sock, NULL, 0);

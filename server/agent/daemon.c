@@ -22,6 +22,7 @@
 #include "../base/lock.h"
 #include "../base/log.h"
 #include "../base/mem.h"
+#include "../base/sweep.h"
 #include "../base/scope.h"
 #include "core.h"
 #include "daemon.h"
@@ -207,6 +208,8 @@ daemon_check(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	daemon_put_back(a);
+	if (turns == 0)
+		(void)sweep_places(a->place);
 	/* Cleaners go by age. */
 	if (turns++ % 60 == 0) {
 		(void)utimensat(AT_FDCWD, a->place->dir, NULL, 0);

@@ -465,6 +465,9 @@
 #define AGENT_IDLE_MS		(5u * 60 * 1000)
 /* ... and so long after, while an ended shell was not dismissed. */
 #define AGENT_IDLE_ENDED_MS	(24u * 3600 * 1000)
+/* A place's directory that nobody touched for so long is of a boot or container
+ * of before: servers and agents touch theirs by the hour. */
+#define PLACE_STALE_S		(30u * 24 * 3600)
 /* A name that goes is put back after this: what takes a whole directory away is
  * then done, and is not made to fail. */
 #define NAMES_GONE_MS		50

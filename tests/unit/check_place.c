@@ -12,12 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../server/base/fd.h"
+#include "../../server/base/lock.h"
 #include "../../server/base/log.h"
 #include "../../server/base/mem.h"
 #include "../../server/base/place.h"
+#include "../../server/base/sweep.h"
 #include "unit.h"
 
 static char top[64];
@@ -275,6 +278,66 @@ START_TEST(a_foreign_state_directory_is_an_error_and_no_fallback)
 }
 END_TEST
 
+/* A directory of another place, last touched so many days ago. */
+static char *
+place_of_before(const struct place *p, const char *id, int days)
+{
+	static const char *const files[] = { "server.sock", "server.log",
+	    "agent.lock", "agent.log", "server.sock.0f3a" };
+	struct timespec then[2] = { { 0, 0 }, { 0, 0 } };
+	char *dir = xasprintf("%s/%s", p->state, id), *f;
+	size_t i;
+
+	ck_assert_int_eq(mkdir(dir, 0700), 0);
+	for (i = 0; i < sizeof files / sizeof files[0]; i++) {
+		f = xasprintf("%s/%s", dir, files[i]);
+		ck_assert_int_eq(fd_write_file(f, "x", 1), 0);
+		free(f);
+	}
+	then[0].tv_sec = then[1].tv_sec = time(NULL) - days * 86400;
+	ck_assert_int_eq(utimensat(AT_FDCWD, dir, then, 0), 0);
+	return dir;
+}
+
+START_TEST(what_earlier_boots_left_goes_and_nothing_else)
+{
+	char *cause = NULL, *held, *kept[5], *gone, *f;
+	struct place *p = place_open(NULL, &cause);
+	struct timespec then[2] = { { 1000, 0 }, { 1000, 0 } };
+	struct stat st;
+	size_t i;
+	int lock;
+
+	gone = place_of_before(p, "0123456789abcdef", 31);
+	kept[0] = place_of_before(p, "0123456789abcde0", 29);
+	kept[1] = place_of_before(p, "mine", 99);
+	kept[2] = place_of_before(p, "0123456789abcde1", 99);
+	f = xasprintf("%s/notes.txt", kept[2]);
+	ck_assert_int_eq(fd_write_file(f, "x", 1), 0);
+	free(f);
+	kept[3] = place_of_before(p, "0123456789abcde2", 99);
+	held = xasprintf("%s/agent.lock", kept[3]);
+	ck_assert_int_ge(lock = lock_take(held, &cause), 0);
+	kept[4] = p->dir;
+	for (i = 2; i < 5; i++)
+		ck_assert_int_eq(utimensat(AT_FDCWD, kept[i], then, 0), 0);
+	ck_assert_uint_eq(sweep_places(p), 1);
+	ck_assert_int_eq(lstat(gone, &st), -1);
+	for (i = 0; i < 5; i++)
+		ck_assert_msg(lstat(kept[i], &st) == 0, "%s", kept[i]);
+	ck_assert_int_eq(lstat(held, &st), 0);
+	/* Whoever held it is gone, too. */
+	close(lock);
+	ck_assert_uint_eq(sweep_places(p), 1);
+	ck_assert_int_eq(lstat(kept[3], &st), -1);
+	free(held);
+	free(gone);
+	for (i = 0; i < 4; i++)
+		free(kept[i]);
+	place_free(p);
+}
+END_TEST
+
 START_TEST(a_socket_is_private_and_replaces_what_a_crash_left)
 {
 	char *path = under("s"), *cause = NULL, buf[8];
@@ -450,6 +513,7 @@ main(void)
 	tcase_add_test(t, a_directory_that_is_not_ours_alone_is_refused);
 	tcase_add_test(t,
 	    a_foreign_state_directory_is_an_error_and_no_fallback);
+	tcase_add_test(t, what_earlier_boots_left_goes_and_nothing_else);
 	tcase_add_test(t, a_socket_is_private_and_replaces_what_a_crash_left);
 	tcase_add_test(t, files_are_read_to_their_limit_and_written_whole);
 	tcase_add_test(t, a_log_line_shows_no_control_byte);
