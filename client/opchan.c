@@ -37,7 +37,7 @@ struct opchan {
 	struct msg_open		 open;		/* strings are ours */
 	uint32_t		 channel;	/* 0: not used on this connection */
 	enum opchan_state	 state;
-	bool			 patient;
+	bool			 waits, patient;
 	bool			 been_up;	/* what was wanted, it had */
 	bool			 asked;		/* `opening' was called */
 	bool			 opened;	/* ever */
@@ -81,6 +81,7 @@ opchan_new(struct connect *connect, const struct opchan_setup *setup,
 	o->arg = arg;
 	o->workspace = xstrdup(setup->workspace);
 	o->use_flags = setup->use_flags;
+	o->waits = setup->waits;
 	o->patient = setup->patient;
 	o->open = *m;
 	o->open.flags = 0;
@@ -289,7 +290,7 @@ opchan_link(struct opchan *o, const uint8_t *p, size_t n)
 		break;
 	case LINK_FAILED:
 		o->state = OP_IDLE;
-		if (o->patient)
+		if (o->patient || (o->waits && l.retry == 2))
 			break;
 		if (!o->opened)
 			opchan_done(o, OPCHAN_REFUSED, R_UNREACHABLE, l.text);

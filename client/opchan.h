@@ -57,8 +57,10 @@ struct opchan_setup {
 	struct msg_open	 open;		/* copied; op, agent, have, max are
 					 * filled here (op: unless set) */
 	size_t		 input_max;	/* bytes of input held */
-	bool		 patient;	/* waits also for a link that only its
-					 * user can bring back */
+	bool		 waits;		/* for a link that was had before and
+					 * is tried again */
+	bool		 patient;	/* ... also for one that only its user
+					 * can bring back */
 };
 
 struct opchan *opchan_new(struct connect *, const struct opchan_setup *,

@@ -430,6 +430,7 @@ sending_run(struct sending *s, uint32_t timeout_ms)
 	setup.workspace = s->workspace;
 	setup.use_flags = s->no_wait ? USE_PASSIVE :
 	    prompter_possible() ? USE_MAY_PROMPT : 0;
+	setup.waits = true;
 	setup.input_max = len > CLIENT_INPUT_MAX ? len : CLIENT_INPUT_MAX;
 	setup.open.kind = OP_INPUT;
 	setup.open.how = INPUT_HOLD;

@@ -505,7 +505,8 @@ workspace_tell(struct workspace *w, struct chan *only)
 	m.state = (uint8_t)workspace_state(w);
 	if (m.state == LINK_UP && !w->up)
 		m.state = LINK_CONNECTING;
-	m.retry = workspace_retrying(w);
+	if (workspace_retrying(w))
+		m.retry = w->agent_known ? 2 : 1;
 	if (m.state == LINK_UP)
 		memcpy(m.agent, w->agent, MSG_ID);
 	if (w->link != NULL)

@@ -132,7 +132,8 @@ struct msg_use {		/* F_USE */
 
 struct msg_link {		/* F_LINK */
 	uint8_t	 state;		/* enum link_state */
-	uint8_t	 retry;		/* DOWN, FAILED: the server goes on trying */
+	uint8_t	 retry;		/* DOWN, FAILED: the server goes on trying: 1;
+				 * to reach what it had reached before: 2 */
 	uint8_t	 agent[MSG_ID];	/* UP */
 	uint64_t since_ms;	/* how long ago the state was entered */
 	uint8_t	 probe;		/* enum env_probe, from the config */

@@ -73,6 +73,7 @@ class Cut:
         p = t.popen('exec', 'ssh:far', '--', 'sh', '-c', 'exec ' +
                     self.numbers(rate, before + after), stdout=out)
         o.type('clear; ' + command + '\r')
+        o.gone('^end [0-9]+$')
         o.see('^[0-9]{7} 0{55}$')
         time.sleep(before)      # not a wait for an event: it is to flow
         counts = net.moved()

@@ -33,6 +33,28 @@ def send_no_wait(t):
         eq(f.read(), 'one\nx\nthree\n', 'what was typed')
 
 
+@test(timeout=90)
+def send_waits_for_a_lost_link(t):
+    """send waits while tries fail to bring a link back; never had: an error"""
+    down = t.path('down')
+    host = fixtures.Ssh(t).host('web', proxy_prefix=(
+        '[ ! -e %s ] || { echo no way >&2; exit 1; }' % down))
+    t.write(down, '')
+    r = t.run('send', 'ssh:web:a', 'x', rc=125)
+    ok('onnection closed' in r.err, r)
+    os.unlink(down)
+    t.run('new', 'ssh:web:a')
+    t.write(down, '')
+    n = host.tries()
+    os.kill([w['transport_pid'] for w in t.ls()][0], signal.SIGKILL)
+    p = t.popen('send', 'ssh:web:a', 'echo la""ter $((40+2))')
+    wait_for(lambda: host.tries() >= n + 2, 20, 'tries fail')
+    eq(p.poll(), None, 'the send waits')
+    os.unlink(down)
+    eq(t.finish(p).rc, 0, 'and is typed')
+    t.wait_capture('ssh:web:a', '^later 42')
+
+
 def server_log(t):
     with open([os.path.join(r, f) for r, _, fs in os.walk(t.home)
                for f in fs if f == 'server.log'][0]) as f:
