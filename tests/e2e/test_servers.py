@@ -51,6 +51,7 @@ def send_waits_for_a_lost_link(t):
     wait_for(lambda: host.tries() >= n + 2, 20, 'tries fail')
     eq(p.poll(), None, 'the send waits')
     os.unlink(down)
+    t.run('connect', 'ssh:web')     # the tries in the background are used up
     eq(t.finish(p).rc, 0, 'and is typed')
     t.wait_capture('ssh:web:a', '^later 42')
 
