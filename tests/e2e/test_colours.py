@@ -10,12 +10,14 @@ from harness import PROMPT, eq, ok, test, wait_for
 PREFIX = '\x1c'
 
 # Asks what argv[1] says (as hex), and prints what comes until DA1's end;
-# argv[2] ends the line.
+# argv[2] is a line behind it; with argv[3] it asks byte by byte.
 ASKER = r'''
 import os, re, select, sys, termios, tty
 was = termios.tcgetattr(0)
 tty.setraw(0)
-os.write(1, bytes.fromhex(sys.argv[1]) + b'\033[c')
+ask = bytes.fromhex(sys.argv[1]) + b'\033[c'
+for i in range(0, len(ask), 1 if sys.argv[3:] else len(ask)):
+    os.write(1, ask[i:i + 1] if sys.argv[3:] else ask)
 got = b''
 while not re.search(rb'\033\[\?62;[0-9;]*c', got):
     if not select.select([0], [], [], 30)[0]:
@@ -23,33 +25,36 @@ while not re.search(rb'\033\[\?62;[0-9;]*c', got):
         break
     got += os.read(0, 4096)
 termios.tcsetattr(0, termios.TCSADRAIN, was)
-print('got', got.decode().replace('\033', 'E').replace('\a', 'B'), sys.argv[2])
+print('got', got.decode().replace('\033', 'E').replace('\a', 'B'))
+print(sys.argv[2])
 '''
 
-ALL = b'\x1b[6n\x1b]11;?\a\x1b[5n\x1b]4;1;?;2;?\x1b\\\x1b[?996n'
+ALL = b'\x1b[6n\x1b]11;?\a\x1b[5n\x1b]4;1;?;2;?\x1b\\\x1b[?996n\x1b[>c' \
+    b'\x1b[=c\x1b[?6n\x1b]10;?;?\x1b\\\x1b[?2004$p\x1bP$qm\x1b\\\x1b[>q' \
+    b'\x1b[18t\x1b]12;?\a\x1b[?u'
 
 
 def answers(back, rest=b''):
     palette = b''.join(b'\x1b]4;%d;rgb:%02x/00/00\a' % (i, i)
                        for i in range(16))
     return (b'\x1b]10;rgb:0000/0000/0000\a\x1b]11;rgb:%s\a'
-            b'\x1b]12;rgb:1/2/3\a' % back + palette + rest +
+            b'\x1b]12;rgb:01/02/03\a' % back + palette + rest +
             b'\x1b[?64;1;22c')
 
 
 turn = itertools.count()
 
 
-def ask(t, o, question):
+def ask(t, o, question, how=''):
     """Begins to ask; call what comes back for what the asker printed."""
     end = 'end%d' % next(turn)
-    o.type('clear; python3 %s %s %s\r' % (t.path('asker'), question.hex(),
-                                          end))
+    o.type('clear; python3 %s %s %s %s\r' % (t.path('asker'), question.hex(),
+                                             end, how))
 
     def got():
-        o.see('[^ ]c %s$' % end)
-        return re.search('got (.*) ' + end,
-                         ''.join(o.screen().rows)).group(1)
+        o.see('^%s$' % end)
+        return versionless(re.search('got (.*?)' + end, ''.join(
+            o.screen().rows)).group(1))
     return got
 
 
@@ -58,10 +63,23 @@ def asked(o):
     return o.raw().count(b'\x1b]11;?')
 
 
+def versionless(text):
+    return re.sub(r'dlmux\(.*?\)', 'dlmux', re.sub(r'>1;\d+;0c', '>1c', text))
+
+
 WANT = 'E[1;1RE]11;rgb:%s/%s/%sBE[0nE]4;1;rgb:0101/0000/0000E\\' \
-    'E]4;2;rgb:0202/0000/0000E\\E[?997;%dnE[?62;22c'
-LIGHT = WANT % ('fdfd', 'f6f6', 'e3e3', 2)
-DARK = WANT % ('1111', '1111', '1111', 1)
+    'E]4;2;rgb:0202/0000/0000E\\E[?997;%dnE[>1cEP!|00000000E\\E[?1;1;1R' \
+    'E]10;rgb:0000/0000/0000E\\E]11;rgb:%s/%s/%sE\\E[?2004;2$y' \
+    'EP1$r0mE\\EP>|dlmuxE\\E[8;24;80tE]12;rgb:0101/0202/0303BE[?0u' \
+    'E[?62;22c'
+
+
+def want(rgb, scheme):
+    return WANT % (*rgb, scheme, *rgb)
+
+
+LIGHT = want(('fdfd', 'f6f6', 'e3e3'), 2)
+DARK = want(('1111', '1111', '1111'), 1)
 
 
 @test()
@@ -82,6 +100,7 @@ def colours_are_the_terminals(t):
     o.type(reply)
     eq(got(), LIGHT)
     eq(ask(t, o, ALL)(), LIGHT, 'from memory')
+    eq(ask(t, o, ALL, 'slowly')(), LIGHT, 'byte by byte')
     eq(asked(o), 1)
     # It reports changes: they are awaited, and nobody types them.
     wait_for(lambda: 2031 in o.modes(), 10, 'reports are on')
@@ -107,7 +126,8 @@ def colours_are_the_terminals(t):
                  'the server is gone')
         t.wait_capture('local:a', '^%d done$' % i)
         text = t.capture('local:a').replace('\n', '')
-        eq(re.search('got (.*) end', text).group(1), DARK, 'detached')
+        eq(versionless(re.search('got (.*?)end', text).group(1)), DARK,
+           'detached')
 
 
 @test()
