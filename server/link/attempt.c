@@ -407,9 +407,9 @@ hand_over(struct attempt *a, const char *rest, size_t len)
 /* So much is there. Bytes that move are an answer: a slow line has all the
  * time it needs. */
 static void
-on_got(struct attempt *a)
+on_got(struct attempt *a, const char *text)
 {
-	uint64_t got = strtoull(boot_scan_text(a->scan), NULL, 10);
+	uint64_t got = strtoull(text, NULL, 10);
 
 	if (!a->needed || got <= a->got || got > a->sent)
 		return;
@@ -441,6 +441,14 @@ fail_nodir(struct attempt *a, char *tried)
 	    in + sizeof full - 1, tried));
 }
 
+/* The same on its stderr, where it cannot get between the agent's frames. */
+static void
+on_said(const char *text, void *arg)
+{
+	if (strncmp(text, " GOT ", 5) == 0)
+		on_got(arg, text + 5);
+}
+
 /* False: the attempt is over or began anew. */
 static bool
 take(struct attempt *a, const char *data, size_t n)
@@ -459,7 +467,7 @@ take(struct attempt *a, const char *data, size_t n)
 			trace_enter(a->spec.trace, PHASE_AGENT);
 			break;
 		case BOOT_GOT:
-			on_got(a);
+			on_got(a, boot_scan_text(a->scan));
 			break;
 		case BOOT_NEED:
 			if (!on_need(a))
@@ -647,7 +655,8 @@ begin(evutil_socket_t fd, short what, void *arg)
 {
 	struct attempt *a = arg;
 	struct transport_spec ts = { .target = a->spec.target,
-	    .env = a->env, .askpass = a->askpass };
+	    .env = a->env, .askpass = a->askpass, .word = a->marker,
+	    .said = on_said };
 	struct boot_spec bs = { .instance = a->spec.place->instance,
 	    .payload = &a->payload, .careful = a->careful,
 	    .strip = a->spec.target->scheme == SCHEME_COMMAND };

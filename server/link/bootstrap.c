@@ -12,7 +12,8 @@
  * shell runs the former as an empty script). What arrives must confirm its own
  * size and sum before it gets its name: from then on the name is the check.
  * Each second a loop beside it says how far it is (what ssh has swallowed is
- * not there yet); it ends when the new file has got its name, or nobody listens.
+ * not there yet), on stderr, since the agent may speak at any moment; it ends when
+ * the new file has got its name, or nobody listens.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static const char cold[] =
 	"exit 1; fi; "
 	"echo \"$m NEED $(uname -sm)\"; "
 	"w=write; { while sleep 1 >/dev/null 2>&1; do "
-	"test -f $t && echo \"$m GOT $(wc -c <$t)\" || break; done; } 2>/dev/null & "
+	"test -f $t && echo \"$m GOT $(wc -c <$t)\" >&2 || break; done; } & "
 	"head -c $s >$t; echo \"$m GOT $s\"; "
 	"test $(wc -c <$t) -eq $s && chmod 700 $t && "
 	"w=run && $t agent --confirm $s $k && "

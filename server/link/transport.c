@@ -24,6 +24,8 @@ struct transport {
 	int		 efd;
 	struct event	*err_ev;
 	struct buf	 err;
+	char		*word;
+	void		(*said)(const char *, void *);
 	void		(*ended)(struct transport *, int, void *);
 	void		*arg;
 };
@@ -83,6 +85,31 @@ transport_env(char *const *env, const char *askpass, bool display)
 	return v;
 }
 
+/* Whole lines with our word in them are not for people. */
+static void
+take_words(struct transport *t)
+{
+	uint8_t *p, *end;
+	size_t n;
+	char *text;
+
+	if (t->word == NULL)
+		return;
+	n = strlen(t->word);
+	while (t->err.len > n &&
+	    (p = memmem(t->err.data, t->err.len, t->word, n)) != NULL &&
+	    (end = memchr(p, '\n', t->err.len - (size_t)(p - t->err.data))) !=
+	    NULL) {
+		text = xstrndup((char *)p + n, (size_t)(end - p) - n);
+		end++;
+		memmove(p, end, t->err.len - (size_t)(end - t->err.data));
+		t->err.len -= (size_t)(end - p);
+		if (t->said != NULL)
+			t->said(text, t->arg);
+		free(text);
+	}
+}
+
 /* Reads what is there; keeps the end. */
 static void
 read_stderr(struct transport *t)
@@ -104,6 +131,7 @@ read_stderr(struct transport *t)
 		if (t->err.len + (size_t)n > TRANSPORT_STDERR_KEEP)
 			buf_drain(&t->err, t->err.len / 2);
 		buf_put(&t->err, data, (size_t)n);
+		take_words(t);
 	}
 }
 
@@ -188,6 +216,8 @@ transport_start(struct event_base *base, const struct transport_spec *spec,
 	fd_close(&p[1][1]);
 	fd_close(&p[2][1]);
 	t->ended = ended;
+	t->said = spec->said;
+	t->word = spec->word != NULL ? xstrdup(spec->word) : NULL;
 	t->arg = arg;
 	buf_init(&t->err, TRANSPORT_STDERR_KEEP + 4096);
 	t->err_ev = event_new(base, t->efd, EV_READ | EV_PERSIST, on_stderr,
@@ -201,6 +231,7 @@ transport_listen(struct transport *t, void (*ended)(struct transport *, int,
     void *), void *arg)
 {
 	t->ended = ended;
+	t->said = NULL;
 	t->arg = arg;
 }
 
@@ -238,5 +269,6 @@ transport_free(struct transport *t, int term_ms)
 	fd_close(&t->rfd);
 	fd_close(&t->wfd);
 	buf_free(&t->err);
+	free(t->word);
 	free(t);
 }

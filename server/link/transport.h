@@ -20,6 +20,11 @@ struct transport_spec {
 	const char		*oneliner;
 	const char		*askpass;	/* DLMUX_ASKPASS; NULL: it must
 						 * not ask */
+	/* Of its stderr a line's part behind this word, if it has it, is no
+	 * word of an error: taken out, and told with the arg of ended() until
+	 * somebody else listens. NULL: none. */
+	const char		*word;
+	void			(*said)(const char *text, void *);
 };
 
 /* ended: the process is gone (wait status); the transport stays until

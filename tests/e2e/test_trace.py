@@ -122,3 +122,11 @@ def a_bar_for_a_slow_upload(t):
     o.see(r'sending the agent \[#+\.*\] [0-9]+ %, [0-9]+ kB/s', 15)
     eq(o.wait_exit(30), 0, 'status')
     o.gone('sending the agent')
+    # One that breaks: how far it was is no word of ssh's.
+    ssh.host('cut', relay=['--rate', str(size * 10 // 22), '--cut-after',
+                           str(size * 6 // 10)])
+    r = t.run('connect', '--trace', 'ssh:cut', rc=125)
+    ok('broke while the agent was being sent' in r.err and
+       'GOT' not in r.err, r.err)
+    ok(re.search(r'the agent sent \(\S+ [kM]B, \S+ [kM]B/s\): here it failed',
+                 r.out), r.out)
