@@ -254,7 +254,8 @@ explain(struct attempt *a, int status)
 	otherwise = xasprintf("its %s %s before dlmux could be started there",
 	    scheme == SCHEME_COMMAND ? "Command" : "connection", words);
 	free(words);
-	if (a->needed && a->sent < a->payload.size) {
+	/* What was written may still be ssh's own. */
+	if (a->needed && a->got < a->payload.size) {
 		s = last_words(a, "");
 		words = xasprintf("the connection broke while the agent was "
 		    "being sent%s%s", *s != '\0' ? ": " : "", s);
