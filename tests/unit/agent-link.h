@@ -8,6 +8,7 @@
 #ifndef DLMUX_AGENT_LINK_H
 #define DLMUX_AGENT_LINK_H
 
+#include <sys/prctl.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -120,6 +121,9 @@ agent_run(void)
 	ck_assert_int_eq(fd_pipe(p), 0);
 	if ((pid = fork()) == 0) {
 		setsid();
+		/* A test that is aborted cleans nothing up: its agent goes
+		 * with it, and with that agent its shells' terminals. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(p[1], 10);
 		execl("/proc/self/exe", "check_agent", "agent", "--daemon",
 		    "10", (char *)NULL);
