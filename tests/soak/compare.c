@@ -261,7 +261,10 @@ compare_screen(struct outside *t, const struct screen *s,
 			    (x + 1 >= outside_cols(t) ||
 			    x + left + 1 >= r->used || c[1].width != 0))))
 				continue;
-			if (compare_doubtful(s, r, x + left) ||
+			/* One that is none of its own joins what is before. */
+			if (compare_doubtful(s, r, x + left +
+			    (c != NULL && c->width == 2 ? 2 : 1)) ||
+			    compare_doubtful(s, r, x + left) ||
 			    compare_doubtful(s, r, x + left - 1) ||
 			    compare_doubtful(s, r, x + left - 2))
 				continue;

@@ -14,6 +14,7 @@
 
 struct client {
 	bool		 on, stalled;
+	bool		 fresh;		/* the main screen was not shown yet */
 	int		 rows, cols;
 	struct outside	*t;
 	struct view	*v;
@@ -63,14 +64,37 @@ frame(struct world *w, struct client *c)
 	outside_write(c->t, w->out.data, w->out.len);
 }
 
+/* Above the first picture of the main screen: the last screenful of history. */
+static bool
+check_above(struct world *w, int who, struct client *c)
+{
+	size_t keep = (size_t)screen_history(w->m);
+
+	c->fresh = false;
+	if (screen_rows(w->m) != c->rows || screen_cols(w->m) != c->cols)
+		return true;
+	if (keep > (size_t)c->rows)
+		keep = (size_t)c->rows;
+	if (outside_lines(c->t) >= keep && compare_lines(c->t,
+	    outside_lines(c->t) - keep, w->m, w->why))
+		return true;
+	return fail(w, who, "history above the first picture");
+}
+
 static bool
 check_lines(struct world *w, int who, struct client *c, size_t before)
 {
 	uint64_t lines = screen_lines(w->g);
 
-	/* Of a single row libvterm pushes nothing out. */
-	if ((screen_modes(w->g)->flags & MODE_ALT_SCREEN) != 0 || c->rows == 1)
+	if ((screen_modes(w->g)->flags & MODE_ALT_SCREEN) != 0)
 		return true;
+	/* Of a single row libvterm pushes nothing out. */
+	if (c->rows == 1) {
+		c->fresh = false;
+		return true;
+	}
+	if (c->fresh && !check_above(w, who, c))
+		return false;
 	if (screen_rows(w->g) != c->rows || screen_cols(w->g) != c->cols ||
 	    (c->counting && lines - c->last > VIEW_LINES_MAX))
 		c->counting = false;
@@ -213,7 +237,7 @@ attach(struct world *w, const struct step *t)
 	c->v = view_new(w->caps, c->rows, c->cols);
 	memset(&c->frame, 0, sizeof c->frame);
 	c->frame.lines = UINT64_MAX;
-	c->on = true;
+	c->on = c->fresh = true;
 	c->stalled = c->counting = false;
 	return true;
 }
@@ -280,6 +304,7 @@ server(struct world *w)
 		view_free(c->v);
 		c->v = view_new(w->caps, c->rows, c->cols);
 		view_unknown(c->v, c->frame.modes, c->frame.lines);
+		c->fresh &= c->frame.lines == UINT64_MAX;
 		/* Lines that were cleared may be told as left out. */
 		if (w->m_light || c->stalled ||
 		    c->epoch != screen_epoch(w->g))
