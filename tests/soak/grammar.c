@@ -537,7 +537,7 @@ case_random(uint64_t seed)
 		}
 		if (!events || rnd(&s, 4) != 0)
 			continue;
-		switch (rnd(&s, 12)) {
+		switch (rnd(&s, 13)) {
 		case 0:
 			case_add(c, STEP_DETACH, (int)rnd(&s, CLIENTS), 0, 0);
 			break;
@@ -556,7 +556,9 @@ case_random(uint64_t seed)
 			case_add(c, STEP_ATTACH, 0, rows, cols);
 			break;
 		case 6:
-			case_add(c, STEP_STALL, (int)rnd(&s, CLIENTS), 0, 0);
+		case 12:
+			case_add(c, STEP_STALL, (int)rnd(&s, CLIENTS),
+			    (int)rnd(&s, 2), 0);
 			break;
 		case 7:
 			case_add(c, STEP_GO, (int)rnd(&s, CLIENTS), 0, 0);

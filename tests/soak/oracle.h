@@ -27,7 +27,8 @@ enum step_kind {
 	STEP_ATTACH,	/* client, rows, cols */
 	STEP_DETACH,	/* client */
 	STEP_RESIZE,	/* client, rows, cols */
-	STEP_STALL,	/* client gets no frames ... */
+	STEP_STALL,	/* client gets no frames (a: for its terminal does not
+			 * read; else it is stopped) ... */
 	STEP_GO,	/* ... until here */
 	STEP_KEEP,	/* a checkpoint; a: its kind */
 	STEP_SERVER,	/* killed; the next one starts from the last kept */

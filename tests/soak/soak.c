@@ -122,7 +122,6 @@ report(struct soak_case *c)
 static void
 cut_down(struct soak_case *c)
 {
-	whole_deadline_ms = 5000;
 	case_shrink(c, fails, shrink >= 0 ? shrink : whole != NULL ? 300 :
 	    60);
 }
@@ -135,6 +134,7 @@ found(uint64_t seed)
 	printf("seed %llu fails; cutting it down\n",
 	    (unsigned long long)seed);
 	fflush(stdout);
+	whole_deadline_ms = 5000;	/* it was waited for, once */
 	if (!fails(c))
 		printf("... but not alone\n");
 	else
@@ -249,6 +249,7 @@ work(const char *file, bool single, uint64_t seed, long cases, long seconds,
 	}
 	fclose(fp);
 	if (single) {
+		whole_deadline_ms = 5000;
 		cut_down(c);
 		report(c);
 	} else

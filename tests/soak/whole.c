@@ -33,6 +33,7 @@ int	whole_deadline_ms = 20000;
 
 struct client {
 	bool		 on, stalled;
+	bool		 deaf;		/* stalled, for its terminal reads not */
 	bool		 lost;		/* no server that runs knows it */
 	int		 rows, cols;
 	pid_t		 pid;
@@ -128,10 +129,10 @@ run(struct whole *w, struct buf *out, const char *a, const char *b,
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-/* A number of a JSON answer, 0 if it is not there. */
+/* A number of a JSON answer, the first after a word; 0 if it is not there. */
 static long
 ask_number(struct whole *w, const char *a, const char *b, const char *c,
-    const char *key)
+    const char *word, const char *key)
 {
 	struct buf out;
 	const char *at;
@@ -140,7 +141,8 @@ ask_number(struct whole *w, const char *a, const char *b, const char *c,
 	buf_init(&out, 1 << 20);
 	run(w, &out, a, b, c);
 	buf_u8(&out, 0);
-	if ((at = strstr((char *)out.data, key)) != NULL)
+	if ((at = strstr((char *)out.data, word)) != NULL &&
+	    (at = strstr(at, key)) != NULL)
 		n = atol(at + strlen(key) + strspn(at + strlen(key), "\": "));
 	buf_free(&out);
 	return n;
@@ -211,8 +213,8 @@ turn(struct whole *w, int ms)
 	int i;
 
 	for (i = 0; i < CLIENTS; i++) {
-		f[i].fd = w->client[i].on || w->client[i].fd >= 0 ?
-		    w->client[i].fd : -1;
+		f[i].fd = !w->client[i].deaf && (w->client[i].on ||
+		    w->client[i].fd >= 0) ? w->client[i].fd : -1;
 		f[i].events = POLLIN;
 		f[i].revents = 0;
 	}
@@ -310,6 +312,25 @@ matches(struct whole *w, struct client *c)
 	    offset_of(row, trow, screen_rows(w->g), c->rows),
 	    offset_of(col, tcol, screen_cols(w->g), c->cols), w->why) &&
 	    compare_modes(c->t, w->g, w->caps, w->why) && lines_match(w, c);
+}
+
+static void
+stall(struct client *c, bool deaf)
+{
+	if (!c->on || c->stalled)
+		return;
+	c->stalled = true;
+	c->deaf = deaf;
+	if (!deaf)
+		kill(c->pid, SIGSTOP);
+}
+
+static void
+go_on(struct client *c)
+{
+	if (c->on && c->stalled && !c->deaf)
+		kill(c->pid, SIGCONT);
+	c->stalled = c->deaf = false;
 }
 
 /* Until every terminal that is looked at shows the screen. */
@@ -504,9 +525,7 @@ detach(struct whole *w, int who)
 
 	if (!c->on)
 		return true;
-	if (c->stalled)
-		kill(c->pid, SIGCONT);
-	c->stalled = false;
+	go_on(c);
 	if (!found(w, c))
 		return false;
 	/* Sometimes before the new server has drawn anything. */
@@ -622,20 +641,20 @@ resize(struct whole *w, const struct step *t)
 static bool
 kill_server(struct whole *w)
 {
-	long pid = ask_number(w, "server", "status", "--json", "\"pid\"");
+	long pid = ask_number(w, "server", "status", "--json", "",
+	    "\"pid\"");
 	struct client *c;
 
 	/* Who does not come back in time has no say in the size. */
 	for (c = w->client; c < w->client + CLIENTS; c++) {
-		if (c->on && c->stalled && c->order == w->order) {
-			kill(c->pid, SIGCONT);
-			c->stalled = false;
-		}
-		c->lost = c->on && c->stalled;
+		if (c->order == w->order)
+			go_on(c);
+		c->lost = c->on && c->stalled && !c->deaf;
 	}
 	if (pid > 1)	/* it may be dead from the last time */
 		kill((pid_t)pid, SIGKILL);
 	w->killed = w->unsure = true;
+	*w->last_link = 0;
 	return true;
 }
 
@@ -644,13 +663,16 @@ kill_link(struct whole *w)
 {
 	long pid;
 
-	/* A server gives up on a place that is lost time and again. */
+	/* A server waits before it tries a place that is lost time and
+	 * again; a new one has tried it once. */
 	if (now_ms() - *w->last_link < LINK_GAP_MS)
 		return true;
+	pid = ask_number(w, "ls", "--json", NULL, "\"workspace\": \"far\"",
+	    "\"transport_pid\"");
+	if (pid <= 1)
+		return true;
+	kill((pid_t)pid, SIGKILL);
 	*w->last_link = now_ms();
-	pid = ask_number(w, "ls", "--json", NULL, "\"transport_pid\"");
-	if (pid > 1)
-		kill((pid_t)pid, SIGKILL);
 	return true;
 }
 
@@ -667,14 +689,10 @@ one(struct whole *w, const struct step *t)
 	case STEP_DETACH: return detach(w, t->who);
 	case STEP_RESIZE: return resize(w, t);
 	case STEP_STALL:
-		if (c->on && !c->stalled)
-			kill(c->pid, SIGSTOP);
-		c->stalled = true;
+		stall(c, t->a != 0);
 		break;
 	case STEP_GO:
-		if (c->on && c->stalled)
-			kill(c->pid, SIGCONT);
-		c->stalled = false;
+		go_on(c);
 		return found(w, c) && at_rest(w);
 	case STEP_SERVER: return kill_server(w);
 	case STEP_LINK: return kill_link(w);
