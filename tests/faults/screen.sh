@@ -8,6 +8,8 @@
 #	soak	random cases against a terminal outside, and checkpoints
 #	whole	the same with real processes
 #	corpus	the corpus of terminal tests
+#	packs	its fuzz packs, sanitized
+#	terminals, pictures	what xterm shows (make terminals, make pictures)
 
 limit=${1:-60} pattern=${2:-}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,13 +22,20 @@ trap 'exit 1' HUP INT TERM
 cd "$top" || exit 1
 mkdir "$tmp/build"
 cp -a GNUmakefile client server term tests "$tmp/" || exit 1
-[ -d build/plain ] && cp -a build/plain "$tmp/build/"
+for v in plain asan-hooks; do
+	[ -d build/$v ] && cp -a build/$v "$tmp/build/"
+done
 cp VERSION "$tmp/" 2>/dev/null || echo faulty >"$tmp/VERSION"
 cd "$tmp" || exit 1
 
 build() {
-	make build/plain/tests/soak/soak build/plain/dlmux \
-	    build/plain/tests/unit/check_corpus >build.log 2>&1 && return
+	if [ "$oracle" = packs ]; then
+		make SANITIZE=address,undefined HOOKS=1 \
+		    build/asan-hooks/tests/unit/check_corpus
+	else
+		make dlmux build/plain/tests/soak/soak \
+		    build/plain/tests/unit/check_corpus
+	fi >build.log 2>&1 && return
 	tail -20 build.log
 	echo "FAIL $1: does not build"
 	exit 1
@@ -41,6 +50,11 @@ look() {
 	    -w ./dlmux 1) ;;
 	corpus) DLMUX_CORPUS=$corpus timeout "$limit" \
 	    build/plain/tests/unit/check_corpus ;;
+	packs) DLMUX_CORPUS=$corpus timeout "$limit" \
+	    build/asan-hooks/tests/unit/check_corpus ;;
+	terminals) DLMUX_CORPUS=/none timeout "$limit" \
+	    tests/soak/terminals.py -t xterm -s 1 -n 3 ;;
+	pictures) timeout "$limit" tests/soak/pictures.py wide ;;
 	esac >look.log 2>&1
 	found=$?
 	took=$(($(date +%s) - began))
@@ -51,10 +65,13 @@ bad=0
 for p in "$here"/screen/*"$pattern"*.patch; do
 	n=$(basename "$p" .patch)
 	oracle=$(sed -n 's/^Oracle: //p' "$p")
-	if [ "$oracle" = corpus ] && [ ! -d "$corpus" ]; then
-		echo "SKIP $n: no corpus here"
-		continue
-	fi
+	case $oracle in
+	corpus|packs)
+		[ -d "$corpus" ] || { echo "SKIP $n: no corpus here"; continue; } ;;
+	terminals|pictures)
+		tests/deps.sh -n pictures >/dev/null 2>&1 ||
+		    { echo "SKIP $n: no xterm and all that here"; continue; } ;;
+	esac
 	patch -s -p1 <"$p" || exit 1
 	build "$n"
 	if look "$oracle"; then
@@ -62,7 +79,7 @@ for p in "$here"/screen/*"$pattern"*.patch; do
 		bad=1
 	else
 		echo "ok   $n: found by $oracle in $took s:" \
-		    "$(sed -n '/^step\|^client\|:F:corpus\|^corpus: .*differs\|checkpoint at\|and back/{p;q}' look.log | cut -c1-90)"
+		    "$(sed -n '/^step\|^client\|^corpus: .*differs\|^corpus: .*depends\|ERROR: Addr\|checkpoint at\|and back\|^xterm: \|NOT EXP/{p;q}' look.log | cut -c1-90)"
 	fi
 	patch -s -R -p1 <"$p" || exit 1
 done
