@@ -464,6 +464,16 @@ connect_give_up(struct connect *c, int error)
 	free(why);
 }
 
+/* The process that was the server a moment ago. A pid of 0 is of another
+ * namespace; our own is that of a test. */
+static bool
+connect_is_dying(const struct connect *c)
+{
+	return c->server_pid != 0 && c->server_pid != getpid() &&
+	    c->server_pid == c->dead_pid &&
+	    clock_ms() - c->dead_ms < CONNECT_DYING_MS;
+}
+
 /* may_start: this look may be followed by a start of our own; if not, one has
  * just been tried and a little patience is due first. */
 static void
@@ -477,8 +487,7 @@ connect_try(struct connect *c, bool may_start)
 		connect_fail(c, "the server's socket belongs to another user");
 		return;
 	}
-	if (fd >= 0 && c->server_pid != 0 && c->server_pid == c->dead_pid &&
-	    clock_ms() - c->dead_ms < CONNECT_DYING_MS) {
+	if (fd >= 0 && connect_is_dying(c)) {
 		close(fd);
 		connect_later(c, 2);
 		return;
