@@ -24,6 +24,7 @@ struct keeper {
 	struct event	*timer;		/* to start one, or to look at it */
 	struct peer	*peer;		/* NULL: none runs */
 	struct proc	*proc;
+	bool		 killed;	/* proc was, by us */
 	uint64_t	 started_ms;	/* clock_ms() */
 	uint64_t	 unneeded_ms;	/* since when; 0: it is needed */
 	unsigned int	 deaths;	/* one after the other */
@@ -153,7 +154,8 @@ keeper_exited(int status, void *arg)
 	struct keeper *k = arg;
 
 	k->proc = NULL;
-	if (WIFSIGNALED(status))
+	if (WIFSIGNALED(status) &&
+	    !(k->killed && WTERMSIG(status) == SIGKILL))
 		log_warn("the keeper was killed by signal %d",
 		    WTERMSIG(status));
 }
@@ -175,6 +177,7 @@ keeper_start(struct keeper *k)
 	if ((null = open("/dev/null", O_RDWR | O_CLOEXEC)) != -1) {
 		s.fds[0] = fd[1];
 		s.fds[1] = s.fds[2] = null;
+		k->killed = false;
 		k->proc = proc_spawn(k->agent->procs, &s, &cb, k);
 		close(null);
 	}
@@ -213,14 +216,22 @@ keeper_stuck(const struct keeper *k, uint64_t now)
 }
 
 static void
+keeper_kill(struct keeper *k)
+{
+	if (k->proc == NULL)
+		return;
+	k->killed = true;
+	proc_signal(k->proc, SIGKILL);
+}
+
+static void
 keeper_look(struct keeper *k)
 {
 	uint64_t now = clock_ms();
 
 	if (keeper_stuck(k, now)) {
 		log_warn("the keeper is stuck: killed");
-		if (k->proc != NULL)
-			proc_signal(k->proc, SIGKILL);
+		keeper_kill(k);
 	} else if (keeper_needed(k->agent))
 		k->unneeded_ms = 0;
 	else if (k->unneeded_ms == 0)
@@ -333,8 +344,7 @@ keeper_lost(struct peer *p)
 			    (2 * k->deaths));
 	}
 	/* It has nothing to lose. */
-	if (k->proc != NULL)
-		proc_signal(k->proc, SIGKILL);
+	keeper_kill(k);
 }
 
 void
