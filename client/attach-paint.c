@@ -49,6 +49,20 @@ attached_undo(struct attached *a)
 	watchdog_modes(a->watchdog, 0, a->rows);
 }
 
+void
+attached_unknown(struct attached *a)
+{
+	int i;
+
+	attached_undo(a);
+	a->modes = 0;
+	a->lines = UINT64_MAX;
+	for (i = 0; i < a->npictures; i++) {
+		a->pictures[i].modes = 0;
+		a->pictures[i].lines = UINT64_MAX;
+	}
+}
+
 /* While no server answers: over the last picture. */
 static void
 attached_notice(struct attached *a)

@@ -343,7 +343,7 @@ attached_down(struct connect *c, const char *why, void *arg)
 	(void)c;
 	(void)why;
 	a->channel = 0;
-	a->helping = false;
+	a->helping = a->stale = false;
 	a->told = 0;
 	buf_reset(&a->question);
 	prompter_forget(a->prompter);
@@ -402,6 +402,10 @@ attached_message(struct connect *c, uint8_t type, uint32_t channel,
 	}
 	if (a->left)
 		return;
+	if (a->stale && type != F_LINK) {
+		a->stale = type != F_LEFT;
+		return;
+	}
 	switch (type) {
 	case F_LINK:
 		attached_link(a, p, n);
@@ -463,26 +467,61 @@ static const struct connect_cb attached_connect_cb = {
 /* --- signals ------------------------------------------------------------------- */
 
 static void
+attached_resized(struct attached *a)
+{
+	struct buf b;
+
+	rawtty_size(STDOUT_FILENO, &a->rows, &a->cols);
+	watchdog_modes(a->watchdog, a->modes, a->rows);
+	buf_init(&b, 16);
+	buf_u16(&b, (uint16_t)a->rows);
+	buf_u16(&b, (uint16_t)a->cols);
+	if (a->channel != 0)
+		connect_send(a->connect, CONN_CONTROL, F_RESIZE, a->channel,
+		    &b);
+	buf_free(&b);
+}
+
+/* We were stopped, and the shell we were started from had the terminal: it shows
+ * anything, in modes that nobody knows. Shown anew, as to one that comes back. */
+static void
+attached_continued(struct attached *a)
+{
+	if (!a->tty.raw || a->leaving || rawtty_again(&a->tty) == -1)
+		return;
+	rawtty_size(STDOUT_FILENO, &a->rows, &a->cols);
+	attached_unknown(a);
+	if (a->channel == 0)
+		return;		/* it is asked for when there is a server */
+	a->moving = a->helping = false;
+	if (a->typing != NULL)
+		attached_keys_release(a);
+	/* Of one class: ATTACH must not overtake it. */
+	conn_send(connect_conn(a->connect), CONN_CONTROL, F_DETACH, a->channel,
+	    NULL, 0);
+	a->stale = true;
+	attached_manner(a, false);
+	attached_ask(a, ATTACH_AGAIN);
+	/* Whose terminal this is sits at it: the shell may have its size. */
+	attached_resized(a);
+}
+
+static void
 attached_signal(evutil_socket_t sig, short what, void *arg)
 {
 	struct attached *a = arg;
-	struct buf b;
 
 	(void)what;
 	if (sig == SIGWINCH) {
-		rawtty_size(STDOUT_FILENO, &a->rows, &a->cols);
-		watchdog_modes(a->watchdog, a->modes, a->rows);
-		buf_init(&b, 16);
-		buf_u16(&b, (uint16_t)a->rows);
-		buf_u16(&b, (uint16_t)a->cols);
-		if (a->channel != 0)
-			connect_send(a->connect, CONN_CONTROL, F_RESIZE,
-			    a->channel, &b);
-		buf_free(&b);
+		attached_resized(a);
 		return;
 	}
 	if (sig == SIGCHLD) {
 		watchdog_check(a->watchdog);
+		return;
+	}
+	if (sig == SIGCONT) {
+		attached_continued(a);
 		return;
 	}
 	if (sig == SIGINT && prompter_interrupt(a->prompter))
@@ -530,7 +569,7 @@ static void
 attached_start(struct attached *a)
 {
 	static const int sigs[ATTACH_SIGNALS] = { SIGWINCH, SIGINT, SIGTERM,
-	    SIGHUP, SIGQUIT, SIGCHLD };
+	    SIGHUP, SIGQUIT, SIGCHLD, SIGCONT };
 	int i;
 
 	rawtty_size(STDOUT_FILENO, &a->rows, &a->cols);

@@ -22,7 +22,7 @@
 /* Pictures being written: PICTURE_FLIGHT of the server and what crosses. */
 #define PICTURES	8
 
-#define ATTACH_SIGNALS	6
+#define ATTACH_SIGNALS	7
 
 struct picture {
 	uint32_t	number, modes;
@@ -64,6 +64,7 @@ struct attached {
 	bool			 orphan;	/* what is shown a dead server drew */
 	bool			 noticed;	/* ... and our notice is over it */
 	bool			 undone;	/* ... and out of the way */
+	bool			 stale;		/* what comes until LEFT */
 	uint32_t		 history;	/* lines above it, HISTORY_* */
 	const char		*size;		/* a policy for it, or NULL */
 	char			*inside;	/* the shell this runs in */
@@ -153,6 +154,8 @@ void	 attached_picture(struct attached *, const uint8_t *, size_t);
 uint32_t attached_modes(const struct attached *);
 uint64_t attached_lines(const struct attached *);
 void	 attached_undo(struct attached *);
+/* Undone, and nothing is known any more of what the terminal shows. */
+void	 attached_unknown(struct attached *);
 extern const struct outfd_cb attached_outfd_cb;
 void	 attached_notice_due(evutil_socket_t, short, void *);
 

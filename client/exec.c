@@ -30,7 +30,7 @@
 
 /* A command that sends its last output to a reader that stopped: that is
  * waited for. The last frame to the server is not. */
-#define EXEC_SIGNALS	6
+#define EXEC_SIGNALS	7
 
 struct exec {
 	const struct args	*args;
@@ -435,7 +435,9 @@ exec_signal(evutil_socket_t sig, short what, void *arg)
 		watchdog_check(e->watchdog);
 		return;
 	}
-	if (sig == SIGWINCH) {
+	if (sig == SIGCONT && e->tty.raw)
+		(void)rawtty_again(&e->tty);
+	if (sig == SIGWINCH || sig == SIGCONT) {
 		if (e->pty) {
 			rawtty_size(STDIN_FILENO, &rows, &cols);
 			opchan_winch(e->op, rows, cols);
@@ -534,7 +536,7 @@ static void
 exec_run(struct exec *e, bool no_stdin)
 {
 	static const int sigs[EXEC_SIGNALS] = { SIGINT, SIGTERM, SIGHUP,
-	    SIGQUIT, SIGWINCH, SIGCHLD };
+	    SIGQUIT, SIGWINCH, SIGCHLD, SIGCONT };
 	struct opchan_setup setup;
 	const char *cwd = args_value(e->args, "C");
 	struct sigaction sa;

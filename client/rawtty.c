@@ -4,15 +4,38 @@
  */
 #include <sys/ioctl.h>
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "rawtty.h"
 
+/* Looks at whose the terminal is: so many `bg' are answered by stopping again.
+ * A group that nobody could bring to the front is not stopped by the kernel. */
+#define BACKGROUND_LOOKS	100
+
+/* As shells do at their start: in the background we stop, until somebody
+ * brings us to the foreground. */
+static void
+rawtty_foreground(int fd)
+{
+	void (*old)(int);
+	pid_t pgrp;
+	int i;
+
+	for (i = 0; i < BACKGROUND_LOOKS && (pgrp = tcgetpgrp(fd)) > 0 &&
+	    pgrp != getpgrp(); i++) {
+		old = signal(SIGTTOU, SIG_DFL);
+		(void)kill(0, SIGTTOU);
+		(void)signal(SIGTTOU, old);
+	}
+}
+
 int
 rawtty_open(struct rawtty *t, int fd)
 {
 	memset(t, 0, sizeof *t);
+	rawtty_foreground(fd);
 	t->fd = fd;
 	return tcgetattr(fd, &t->before);
 }
@@ -27,6 +50,7 @@ rawtty_raw(struct rawtty *t)
 	cfmakeraw(&raw);
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
+	rawtty_foreground(t->fd);
 	/* DRAIN, not FLUSH: what was typed ahead is meant for the shell. */
 	while (tcsetattr(t->fd, TCSADRAIN, &raw) == -1)
 		if (errno != EINTR)
@@ -37,6 +61,13 @@ rawtty_raw(struct rawtty *t)
 		t->ours = raw;
 	t->raw = true;
 	return 0;
+}
+
+int
+rawtty_again(struct rawtty *t)
+{
+	t->raw = false;
+	return rawtty_raw(t);
 }
 
 void

@@ -19,9 +19,11 @@ struct rawtty {
 	struct termios	ours;		/* as the terminal says after rawtty_raw */
 };
 
-/* Reads the settings. -1 if fd is no terminal. */
+/* Reads the settings, once we are in the foreground. -1 if fd is no terminal. */
 int	 rawtty_open(struct rawtty *, int fd);
 int	 rawtty_raw(struct rawtty *);			/* -1 with errno */
+/* After SIGCONT: somebody else had the terminal. As rawtty_raw(). */
+int	 rawtty_again(struct rawtty *);
 void	 rawtty_restore(struct rawtty *);
 /* 24x80 if the terminal does not know. */
 void	 rawtty_size(int fd, int *rows, int *cols);

@@ -47,7 +47,7 @@ struct watchdog {
 	const struct rawtty	*tty;
 	int			 out;
 	const struct caps	*caps;
-	int			 pipe;	/* a byte: go; EOF: we died; -1 */
+	int			 pipe;	/* EOF: we died; -1 */
 	pid_t			 pid;	/* -1: there is none */
 	int			 starts;
 	struct notes		*notes;
@@ -107,12 +107,9 @@ watchdog_wait(int in, const struct rawtty *t, int out, const struct caps *caps,
 	struct termios now;
 	struct buf b;
 	char byte;
-	ssize_t n;
 
-	while ((n = read(in, &byte, 1)) == -1 && errno == EINTR)
+	while (read(in, &byte, 1) == -1 && errno == EINTR)
 		;
-	if (n == 1)
-		_exit(0);
 	if (tcgetattr(t->fd, &now) == -1)
 		_exit(0);	/* the terminal is gone too */
 	if (notes->shown) {
@@ -243,7 +240,8 @@ watchdog_end(struct watchdog *w)
 	if (w == NULL)
 		return;
 	if (w->pid != -1) {
-		(void)fd_write_all(w->pipe, "q", 1);
+		/* Not by a word: it may have been stopped. */
+		(void)kill(w->pid, SIGKILL);
 		close(w->pipe);
 		while (waitpid(w->pid, NULL, 0) == -1 && errno == EINTR)
 			;

@@ -344,6 +344,7 @@ on_resize(struct attachment *a, const uint8_t *data, size_t len)
 	a->cols = clamp(cols, SCREEN_COLS_MIN, SCREEN_COLS_MAX);
 	view_resize(a->view, a->rows, a->cols);
 	a->dirty = true;
+	a->again_ms = 0;	/* the user is there */
 	if (a->sh != NULL)
 		size_changed(a->sh, !a->passive && !a->read_only);
 	server_later(a->server);
