@@ -24,7 +24,8 @@ const struct command command_table[] = {
 	  "While attached, the prefix key C-\\ and then\n"
 	  "    d  detaches          c  makes a new shell\n"
 	  "    n  shows the next    p  shows the previous shell\n"
-	  "    ?  shows help        C-\\ sends itself\n"
+	  "    r  connects at once  C-\\ sends itself\n"
+	  "    ?  shows help\n"
 	  "\n"
 	  "Returns 0 on detach, the shell's status when it ends (128+n for a\n"
 	  "signal), 125 when it was lost or could not be shown.",

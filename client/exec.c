@@ -602,7 +602,8 @@ exec_run(struct exec *e, bool no_stdin)
 	event_base_free(e->base);
 }
 
-/* The descriptor of --status-fd; -1 if there is none, -2 if it is no good. */
+/* The descriptor of --status-fd; -1 if there is none, -2 if it is no good. A
+ * standard one is not closed with the command's, and stays as it is. */
 static int
 exec_status_fd(const struct args *args)
 {
@@ -613,17 +614,23 @@ exec_status_fd(const struct args *args)
 		return -1;
 	if (number_parse(v, 65535, &n) == -1 || fcntl((int)n, F_GETFD) == -1)
 		return -2;
+	if (n <= STDERR_FILENO)
+		return fcntl((int)n, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	/* For whoever called us, not for what we start. */
 	(void)fd_cloexec((int)n);
 	return (int)n;
 }
 
-static void
-exec_tell(const struct exec *e)
+/* 0, or -1 (said). */
+static int
+exec_tell(const struct exec *e, const struct args *args)
 {
-	if (e->status_fd >= 0 && e->json.len > 0 && fd_write_all(e->status_fd,
-	    e->json.data, e->json.len) == -1)
-		say("--status-fd %d: %s", e->status_fd, strerror(errno));
+	if (e->status_fd < 0 || e->json.len == 0 || fd_write_all(e->status_fd,
+	    e->json.data, e->json.len) != -1)
+		return 0;
+	say("--status-fd %s: %s", args_value(args, "status-fd"),
+	    strerror(errno));
+	return -1;
 }
 
 void
@@ -635,7 +642,7 @@ exec_not_run(const struct args *args)
 	e.status_fd = exec_status_fd(args);
 	buf_init(&e.json, 65536);
 	exec_note(&e, "error", say_last() != NULL ? say_last() : "failed");
-	exec_tell(&e);
+	(void)exec_tell(&e, args);
 	buf_free(&e.json);
 }
 
@@ -689,7 +696,8 @@ cmd_exec(struct args *args)
 		if (status == 0 && e.out_lost)
 			status = STATUS_FAILED;
 	}
-	exec_tell(&e);
+	if (exec_tell(&e, args) == -1 && status == 0)
+		status = STATUS_FAILED;
 	buf_free(&e.json);
 	strv_free(e.env);
 	free(e.workspace);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * JSON strings and numbers; see json.h.
+ * JSON strings, numbers and truth values; see json.h.
  */
 #include <string.h>
 
@@ -61,6 +61,20 @@ json_string(struct buf *b, const char *text)
 			buf_put(b, s, n);
 	}
 	buf_u8(b, '"');
+}
+
+bool
+json_truth(struct buf *b, const char *name, const char *value)
+{
+	static const char *const names[] = { "retry", "passive", "read_only" };
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (strcmp(name, names[i]) == 0) {
+			buf_puts(b, strcmp(value, "1") == 0 ? "true" : "false");
+			return true;
+		}
+	return false;
 }
 
 void

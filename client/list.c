@@ -30,7 +30,6 @@ static const char *const numbers[] = {
 	"operations", "clients", "rows", "cols", "idle_ms", "age_ms", "pid", "status",
 	"quarantined_at", NULL
 };
-static const char *const bools[] = { "retry", "passive", "read_only", NULL };
 
 static bool
 among(const char *const *names, const char *name)
@@ -65,9 +64,8 @@ json_fields(struct buf *b, const struct msg_row *r)
 		first = false;
 		json_string(b, name);
 		buf_puts(b, ": ");
-		if (among(bools, name))
-			buf_puts(b, strcmp(eq + 1, "1") == 0 ? "true" :
-			    "false");
+		if (json_truth(b, name, eq + 1))
+			;
 		else if (among(numbers, name))
 			json_number(b, eq + 1);
 		else

@@ -159,6 +159,10 @@ global_options(int *argc, char ***argv)
 			say("-L needs the name of an instance");
 			return STATUS_USAGE;
 		}
+		if (!instance_name_ok(name)) {
+			say("-L %s: " INSTANCE_NAME_WORDS, name);
+			return STATUS_USAGE;
+		}
 		/* By the environment, so that the server and agents that we
 		 * start belong to it too. */
 		if (setenv("DLMUX_INSTANCE", name, 1) == -1)

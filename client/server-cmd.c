@@ -46,7 +46,9 @@ status_fields(struct status *s, struct buf *b, char *const *fields,
 			json_string(b, name);
 			buf_puts(b, ": ");
 			/* A name may be all digits and stays a name. */
-			if (strcmp(name, "instance") == 0 ||
+			if (json_truth(b, name, eq + 1))
+				;
+			else if (strcmp(name, "instance") == 0 ||
 			    strcmp(name, "workspace") == 0)
 				json_string(b, eq + 1);
 			else

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../server/base/limits.h"
 #include "../server/base/mem.h"
+#include "../server/base/pattern.h"
 #include "query.h"
 #include "say.h"
 #include "waited.h"
@@ -18,13 +18,13 @@ int
 waited_parse(struct msg_wait *w, const char *kind, const char *value,
     char **cause)
 {
+	regex_t regex;
+
 	if (strcmp(kind, "text") == 0) {
-		if (strlen(value) > WAIT_REGEX_MAX) {
-			*cause = xasprintf("the expression is longer than %u "
-			    "bytes", WAIT_REGEX_MAX);
-			return -1;
-		}
 		w->kind = WAIT_TEXT;
+		if (pattern_compile(&regex, value, cause) == -1)
+			return -1;
+		regfree(&regex);
 		free(w->regex);
 		w->regex = xstrdup(value);
 		return 0;
@@ -116,7 +116,8 @@ cmd_wait(struct args *args)
 	else
 		status = waited_parse(&w, "exit", "", &cause);
 	if (status == -1) {
-		status = usage_error(args->cmd, "--idle: %s", cause);
+		status = usage_error(args->cmd, "--%s: %s", w.kind == WAIT_IDLE ?
+		    "idle" : "text", cause);
 		free(cause);
 		return status;
 	}

@@ -7,12 +7,12 @@
  * where the first byte of its operation was typed; from then on a match must
  * have at least one cell that was written after it.
  */
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/pattern.h"
 #include "blame.h"
 #include "inside.h"
 
@@ -85,53 +85,12 @@ wait_gone(struct request *r, const struct sshell *sh, const char *why)
 		wait_answer(r, WAITED_ENDED, sh, why);
 }
 
-/* --- the expression ------------------------------------------------------- */
-
-/* regcomp() copies what a repeat count multiplies, and back-references make
- * regexec() search for ever; neither may stop the server. */
-static bool
-regex_bounded(const char *s, char **cause)
-{
-	unsigned long total = 1, n, m;
-	char *end;
-
-	if (strlen(s) > WAIT_REGEX_MAX) {
-		*cause = xasprintf("the expression is longer than %u bytes",
-		    WAIT_REGEX_MAX);
-		return false;
-	}
-	for (; *s != '\0'; s++) {
-		if (*s == '\\') {
-			if (s[1] >= '1' && s[1] <= '9') {
-				*cause = xstrdup("back-references are not "
-				    "supported");
-				return false;
-			}
-			if (s[1] != '\0')
-				s++;
-		} else if (*s == '{' && s[1] >= '0' && s[1] <= '9') {
-			n = m = strtoul(s + 1, &end, 10);
-			if (*end == ',')
-				m = strtoul(end + 1, &end, 10);
-			if (m > n)
-				n = m;
-			if (n > WAIT_REPEAT_MAX ||
-			    (total *= n > 1 ? n : 1) > WAIT_REPEAT_MAX) {
-				*cause = xasprintf("repeat counts of more than "
-				    "%u in all", WAIT_REPEAT_MAX);
-				return false;
-			}
-		}
-	}
-	return true;
-}
+/* --- from the request to the answer -------------------------------------- */
 
 bool
 wait_start(struct request *r, const struct msg_wait *m, char **cause)
 {
 	struct wait *w = xcalloc(1, sizeof *w);
-	char text[256];
-	int error;
 
 	r->wait = w;
 	w->kind = m->kind;
@@ -140,16 +99,8 @@ wait_start(struct request *r, const struct msg_wait *m, char **cause)
 	w->idle_ms = m->idle_ms;
 	switch (m->kind) {
 	case WAIT_TEXT:
-		if (!regex_bounded(m->regex, cause))
-			return false;
-		error = regcomp(&w->regex, m->regex, REG_EXTENDED);
-		if (error != 0) {
-			regerror(error, &w->regex, text, sizeof text);
-			*cause = xasprintf("\"%s\": %s", m->regex, text);
-			return false;
-		}
-		w->compiled = true;
-		return true;
+		w->compiled = pattern_compile(&w->regex, m->regex, cause) == 0;
+		return w->compiled;
 	case WAIT_IDLE:
 	case WAIT_EXIT:
 		return true;

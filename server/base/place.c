@@ -21,7 +21,6 @@
 #include "mem.h"
 #include "place.h"
 
-#define PLACE_INSTANCE_MAX	32
 /* The longest name in the directory, with the suffix that fd_listen_unix()
  * binds first, and the NUL. */
 #define PLACE_SOCK_TAIL		sizeof "/server.sock.0000"
@@ -86,6 +85,12 @@ place_name_ok(const char *s, size_t max)
 		    s[i] == '_' || s[i] == '.' || s[i] == '-'))
 			return false;
 	return i != 0;
+}
+
+bool
+instance_name_ok(const char *s)
+{
+	return place_name_ok(s, INSTANCE_NAME_MAX);
 }
 
 bool
@@ -354,9 +359,8 @@ place_open(const char *instance, char **cause)
 		instance = getenv("DLMUX_INSTANCE");
 	if (instance == NULL || *instance == '\0')
 		instance = "default";
-	if (!place_name_ok(instance, PLACE_INSTANCE_MAX)) {
-		*cause = xasprintf("an instance's name is 1 to %d of the "
-		    "characters A-Z a-z 0-9 _ . -", PLACE_INSTANCE_MAX);
+	if (!instance_name_ok(instance)) {
+		*cause = xstrdup(INSTANCE_NAME_WORDS);
 		return NULL;
 	}
 	p = xcalloc(1, sizeof *p);

@@ -49,5 +49,10 @@ void	 hex_put(char *out, const void *, unsigned long n);
 
 /* [A-Za-z0-9_.-]{1,64}, not "." nor "..". */
 bool	 shell_name_ok(const char *);
+/* The same characters, up to INSTANCE_NAME_MAX. */
+bool	 instance_name_ok(const char *);
+#define INSTANCE_NAME_MAX	32
+#define INSTANCE_NAME_WORDS	"an instance's name is 1 to 32 of the " \
+				"characters A-Z a-z 0-9 _ . -"
 
 #endif

@@ -64,6 +64,14 @@ def status_fd(t):
         got, res = status(*args, rc=rc)
         ok(list(got) == ['error'], '%r: an error: %r' % (args, got))
         ok(got['error'] in res.err, 'the words said: %r' % got)
+    for fd, stream in ((1, 'raw'), (2, 'rawerr')):
+        r = t.run('exec', '--status-fd', fd, 'local', '--', 'sh', '-c',
+                  'echo out; exec >&-; echo err >&2')
+        eq(json.loads(getattr(r, stream).splitlines()[-1])['exit'], 0,
+           'on descriptor %d' % fd)
+    with open('/dev/null', 'rb') as null:
+        t.run('exec', '--status-fd', 0, 'local', '--', 'true', rc=125,
+              stdin=null)
     t.env['DLMUX_INSTANCE'] = '../x'
     got = status('local', '--', 'true', rc=125)[0]
     ok(list(got) == ['error'], 'no place: %r' % got)

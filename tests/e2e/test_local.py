@@ -105,11 +105,12 @@ def shells_survive_kill_9_of_the_server(t):
 @test()
 def server_commands(t):
     """server status names pid and version; restart keeps shells"""
-    t.run('server', 'start')
+    t.run('new', 'local:s')
     st = json.loads(t.run('server', 'status', '--json').out)
     ok(isinstance(st['pid'], int) and 'version' in st, 'fields: %r' % st)
     os.kill(st['pid'], 0)
-    t.run('new', 'local:s')
+    retry = [w['retry'] for w in st['workspace_list']]
+    eq(retry, [False], 'as in ls')
     t.run('server', 'restart')
     pid = wait_for(lambda: t.server_pid(), 10)
     ok(pid != st['pid'], 'another server')
@@ -127,6 +128,8 @@ def an_instance_of_its_own(t):
     ok('local:two' not in t.shells(), 'not in the default')
     ok('local:two' in t.shells('-L', 'other'), 'in its own')
     eq(len(t.pids('server --run')), 2, 'servers')
+    for name in '/x', '..', 'a b', 'x' * 33, '':
+        t.run('-L', name, 'ls', rc=2)
 
 
 @test()

@@ -143,10 +143,13 @@ def wait_idle_and_exit(t):
 
 @test()
 def wait_errors(t):
-    """a bad regex is an error; a shell that ends first is 1"""
+    """a bad regex is wrong usage; a shell that ends first is 1"""
     t.run('new', 'local:w')
-    r = t.run('wait', 'local:w', '--text', '(unclosed', rc=None)
-    ok(r.rc in (2, 125) and r.err, repr(r))
+    for regex in '(unclosed', '(a)\\1', 'a{1,2000}':
+        r = t.run('wait', 'local:w', '--text', regex, rc=2)
+        ok('--text: ' in r.err, repr(r))
+        r = t.run('send', '--wait', 'text=' + regex, 'local:w', 'x', rc=2)
+        ok('--wait text=' in r.err, repr(r))
     p = t.popen('wait', 'local:w', '--text', 'never', '--timeout', '10')
     t.run('send', 'local:w', 'exit 0')
     eq(t.finish(p).rc, 1, 'the shell ended first')
