@@ -197,14 +197,13 @@ static void
 history_drop(struct grid *g)
 {
 	struct row *row = &g->hist[g->hist_head];
-	const char *soon;
+	const struct cell *soon;
 
 	/* Of a long history each of the oldest lines is out of the cache by
 	 * then, and free() waits for it: those that go next are asked for. */
-	soon = (const char *)g->hist[(g->hist_head + HISTORY_AHEAD) %
-	    g->hist_cap].cells;
+	soon = g->hist[(g->hist_head + HISTORY_AHEAD) % g->hist_cap].cells;
 	if (soon != NULL)
-		__builtin_prefetch(soon - 16, 1);
+		__builtin_prefetch(soon, 1);
 	g->hist_bytes -= row_cost(row);
 	free(row->cells);
 	g->hist_head = (g->hist_head + 1) % g->hist_cap;

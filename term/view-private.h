@@ -19,7 +19,8 @@ struct view {
 	struct outer	 outer;
 	struct buf	 out;		/* the frame being made */
 	struct picture	 picture;
-	struct prow	*page[VIEW_PAGES]; /* what the terminal's screens show */
+	struct prow	*page[VIEW_PAGES]; /* what the terminal's screens show;
+					 * NULL: never seen */
 	struct pcell	*cells[VIEW_PAGES]; /* theirs, in one piece */
 	int		 cur;
 	struct pcell	*scratch;	/* one row */

@@ -16,16 +16,22 @@
 /* Shorter frames are drawn at once by any terminal. */
 #define SYNC_FROM 64
 
+/* The current page; few terminals ever need the second. */
 static void
-page_new(struct view *v, int page)
+page_need(struct view *v)
 {
+	struct prow *page;
 	int y;
 
-	v->page[page] = xcalloc((size_t)v->rows, sizeof *v->page[page]);
-	v->cells[page] = xreallocarray(NULL, (size_t)v->rows *
-	    (size_t)v->cols, sizeof *v->cells[page]);
-	for (y = 0; y < v->rows; y++)
-		v->page[page][y].cells = v->cells[page] + y * v->cols;
+	if (v->page[v->cur] != NULL)
+		return;
+	page = v->page[v->cur] = xcalloc((size_t)v->rows, sizeof *page);
+	v->cells[v->cur] = xreallocarray(NULL, (size_t)v->rows *
+	    (size_t)v->cols, sizeof *v->cells[v->cur]);
+	for (y = 0; y < v->rows; y++) {
+		page[y].cells = v->cells[v->cur] + y * v->cols;
+		view_row_unknown(v, &page[y]);
+	}
 }
 
 static void
@@ -36,6 +42,8 @@ pages_free(struct view *v)
 	for (i = 0; i < VIEW_PAGES; i++) {
 		free(v->page[i]);
 		free(v->cells[i]);
+		v->page[i] = NULL;
+		v->cells[i] = NULL;
 	}
 	free(v->scratch);
 	free(v->blank);
@@ -48,7 +56,7 @@ pages_unknown(struct view *v)
 	int i, y;
 
 	for (i = 0; i < VIEW_PAGES; i++)
-		for (y = 0; y < v->rows; y++)
+		for (y = 0; v->page[i] != NULL && y < v->rows; y++)
 			view_row_unknown(v, &v->page[i][y]);
 	v->dirty = true;
 }
@@ -64,20 +72,17 @@ row_of(struct pcell with, int cols)
 	return cells;
 }
 
-/* What is shown then is not known. */
+/* What is shown then is not known, and no page there yet. */
 static void
 set_size(struct view *v, int rows, int cols)
 {
 	static const struct pcell unknown = { PCELL_UNKNOWN, 0, 1, 0 };
-	int i;
 
 	pages_free(v);
 	v->rows = rows < 1 ? 1 : rows > SCREEN_ROWS_MAX ?
 	    SCREEN_ROWS_MAX : rows;
 	v->cols = cols < 1 ? 1 : cols > SCREEN_COLS_MAX ?
 	    SCREEN_COLS_MAX : cols;
-	for (i = 0; i < VIEW_PAGES; i++)
-		page_new(v, i);
 	v->scratch = row_of(picture_blank(), v->cols);
 	v->blank = row_of(picture_blank(), v->cols);
 	v->unknown = row_of(unknown, v->cols);
@@ -136,7 +141,8 @@ view_resize(struct view *v, int rows, int cols)
 	/* What a terminal does to its contents on a resize, each does in its
 	 * own way. */
 	set_size(v, rows, cols);
-	pages_unknown(v);
+	page_need(v);
+	v->dirty = true;
 	v->outer.y = v->outer.x = -1;
 }
 
@@ -145,6 +151,7 @@ view_unknown(struct view *v, uint32_t modes, uint64_t lines)
 {
 	outer_forget(&v->outer, modes);
 	v->cur = (modes & MODE_ALT_SCREEN) != 0 ? VIEW_ALT : VIEW_MAIN;
+	page_need(v);
 	v->fresh = lines == UINT64_MAX;
 	v->lines = lines;
 	v->epoch_known = false;
@@ -175,7 +182,7 @@ rows_stale(struct view *v)
 	int i, y;
 
 	for (i = 0; i < VIEW_PAGES; i++)
-		for (y = 0; y < v->rows; y++)
+		for (y = 0; v->page[i] != NULL && y < v->rows; y++)
 			v->page[i][y].current = false;
 	v->dirty = true;
 }
@@ -524,6 +531,7 @@ switch_page(struct view *v, const struct screen *s)
 	if (alt != ((o->modes & MODE_ALT_SCREEN) != 0))
 		return;		/* it has none: drawn on the one there is */
 	v->cur = alt ? VIEW_ALT : VIEW_MAIN;
+	page_need(v);
 	if (alt)
 		view_draw_erase_below(v, 0);
 	if ((o->modes & VIEW_TITLED) != had) {
@@ -658,7 +666,7 @@ last_row(const struct view *v)
 		y--;
 	if (v->screen != NULL && y >= end)
 		y = end - 1;	/* not the padding */
-	while (y >= 0 && view_row_is_blank(v, &page[y]))
+	while (page != NULL && y >= 0 && view_row_is_blank(v, &page[y]))
 		y--;
 	return y;
 }
