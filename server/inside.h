@@ -412,6 +412,7 @@ struct sclient {
 	unsigned int		 nchans, nrequests;
 	struct attachment	*att;
 	struct event		*hello_ev;
+	bool			 greeted;	/* our HELLO went */
 	/* An ended shell that it was shown: dismissed when the client has
 	 * taken note (its next frame or its EOF), not before: a server that
 	 * dies in between must find the status again. */

@@ -24,6 +24,7 @@
 #define MAY_ASKPASS	0x02
 #define MAY_CHANNEL	0x10	/* not on channel 0 */
 
+static void	 sclient_greet(struct sclient *);
 static void	 on_hello(struct sclient *, uint8_t, uint32_t, const uint8_t *,
 		    size_t);
 static void	 on_ping(struct sclient *, uint8_t, uint32_t, const uint8_t *,
@@ -286,15 +287,6 @@ sclient_closed(struct conn *conn, const char *why, void *arg)
 	sclient_close(c, true);
 }
 
-static void
-sclient_no_hello(int fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	sclient_fail(arg, R_ERROR, "no HELLO within %d s",
-	    CLIENT_HELLO_MS / 1000);
-}
-
 /* --- messages ----------------------------------------------------------- */
 
 static void
@@ -309,6 +301,8 @@ sclient_message(struct conn *conn, uint8_t type, uint32_t channel,
 
 	if (c->conn != conn)
 		return;
+	if (!c->greeted)
+		sclient_greet(c);
 	k = frame_kind(type);
 	name = k != NULL ? k->name : "?";
 	if (c->role == 0) {
@@ -369,23 +363,54 @@ say_hello(struct sclient *c)
 	free(machine);
 }
 
+static void
+sclient_await(struct sclient *c, uint64_t ms)
+{
+	struct timeval tv = { (time_t)(ms / 1000),
+	    (suseconds_t)(ms % 1000 * 1000) };
+
+	evtimer_add(c->hello_ev, &tv);
+}
+
+/* Our HELLO goes with the answer to what the client asks first, in one write
+ * that wakes it once. One that waits for it gets it soon. */
+static void
+sclient_greet(struct sclient *c)
+{
+	c->greeted = true;
+	say_hello(c);
+	sclient_await(c, CLIENT_HELLO_MS);
+}
+
+static void
+sclient_silent(int fd, short what, void *arg)
+{
+	struct sclient *c = arg;
+
+	(void)fd;
+	(void)what;
+	if (!c->greeted)
+		sclient_greet(c);
+	else
+		sclient_fail(c, R_ERROR, "no HELLO within %d s",
+		    CLIENT_HELLO_MS / 1000);
+}
+
 void
 sclient_new(struct server *s, int fd, pid_t pid)
 {
 	struct sclient *c = xcalloc(1, sizeof *c);
-	struct timeval tv = { CLIENT_HELLO_MS / 1000, 0 };
 
 	c->server = s;
 	c->pid = pid;
 	c->number = ++s->client_number;
 	TAILQ_INIT(&c->chans);
 	c->conn = conn_new(s->base, fd, fd, PEER_CLIENT, &sclient_cb, c);
-	c->hello_ev = evtimer_new(s->base, sclient_no_hello, c);
-	evtimer_add(c->hello_ev, &tv);
+	c->hello_ev = evtimer_new(s->base, sclient_silent, c);
 	TAILQ_INSERT_TAIL(&s->clients, c, entry);
 	s->nclients++;
 	log_debug("client %u (pid %ld) connected", c->number, (long)pid);
-	say_hello(c);
+	sclient_await(c, CLIENT_GREET_MS);
 }
 
 static void

@@ -61,6 +61,8 @@
 #define CLIENTS_MAX		900u
 /* A client that connects says HELLO at once. */
 #define CLIENT_HELLO_MS		10000
+/* ... and for so long our own waits for its first question. */
+#define CLIENT_GREET_MS		20
 /* What a client that is being let go may take to read the last words. */
 #define CLIENT_LAST_MS		2000
 /* Channels of one client: 64 parallel commands of one connection and more. */
