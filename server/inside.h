@@ -66,6 +66,7 @@ struct server {
 	uint64_t		 started_ms;	/* clock_ms() */
 	TAILQ_HEAD(, workspace)	 workspaces;
 	unsigned int		 nworkspaces;
+	LIST_HEAD(, sshell)	 due;		/* sshell_later() */
 	TAILQ_HEAD(, sclient)	 clients;
 	unsigned int		 nclients;
 	uint32_t		 client_number;
@@ -125,6 +126,7 @@ struct workspace {
 	char			*agent_version;
 	bool			 agent_history;	/* it has FEATURE_HISTORY */
 	uint64_t		 asked_past;	/* uid of the shell; 0: none */
+	unsigned int		 npasts;	/* mirrors without their history */
 	bool			 up, ready;	/* ready: READY came */
 	bool			 changed;	/* pending ones try again */
 	bool			 refresh;	/* REFRESH when it comes up */
@@ -196,6 +198,8 @@ enum shell_state { SHELL_RUNNING, SHELL_ENDED, SHELL_REMEMBERED, SHELL_LOST };
 
 struct sshell {
 	TAILQ_ENTRY(sshell)	 entry;
+	LIST_ENTRY(sshell)	 due_entry;
+	bool			 due;	/* ... is on server.due */
 	struct workspace	*ws;
 	uint32_t		 id;	/* its channel on this link, or 0 */
 	uint64_t		 uid;
@@ -239,7 +243,10 @@ void	 sshell_link_down(struct workspace *);
 void	 sshell_all_lost(struct workspace *);
 /* As a last server knew it. */
 void	 sshell_set_lost(struct sshell *);
-void	 sshell_settle(struct sshell *);		/* end of pass */
+/* Something about it is to be settled at the end of the pass: of a thousand
+ * shells most have nothing. */
+void	 sshell_later(struct sshell *);
+void	 sshell_settle_due(struct server *);		/* end of pass */
 void	 sshell_dismiss(struct sshell *);
 /* A user was shown its end: kept a little for a wait or a capture that comes
  * right behind, then dismissed. */

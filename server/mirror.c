@@ -76,7 +76,7 @@ mirror_quiet(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	server_later(m->shell->ws->server);
+	sshell_later(m->shell);
 }
 
 /* Of this shell's output a server died. Once may have had other reasons. */
@@ -638,5 +638,5 @@ mirror_message(struct mirror *m, uint8_t type, const uint8_t *data, size_t len)
 	/* Somebody may have been waiting for this screen to be true. */
 	if (!synced && mirror_synced(m))
 		workspace_changed(m->shell->ws);
-	server_later(m->shell->ws->server);
+	sshell_later(m->shell);
 }

@@ -39,6 +39,7 @@ past_begin(struct mirror *m, uint64_t offset)
 	p->lines = screen_lines(m->screen);
 	buf_init(&p->log, PAST_LOG_MAX);
 	m->past = p;
+	m->shell->ws->npasts++;
 }
 
 void
@@ -53,6 +54,9 @@ past_free(struct mirror *m)
 	buf_free(&m->past->log);
 	free(m->past);
 	m->past = NULL;
+	w->npasts--;
+	/* A full checkpoint was not to be made before. */
+	sshell_later(m->shell);
 }
 
 void
@@ -171,7 +175,7 @@ past_settle(struct workspace *w)
 	int rank, most = -1;
 	struct buf b;
 
-	if (!w->up || !w->ready || w->asked_past != 0)
+	if (w->npasts == 0 || !w->up || !w->ready || w->asked_past != 0)
 		return;
 	TAILQ_FOREACH(sh, &w->shells, entry) {
 		if (sh->id == 0 || sh->mirror == NULL ||

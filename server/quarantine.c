@@ -125,5 +125,5 @@ quarantine_release(struct mirror *m)
 	m->begun = false;
 	screen_reset(m->screen);
 	mirror_watch(m);
-	server_later(sh->ws->server);
+	sshell_later(sh);
 }

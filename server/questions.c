@@ -136,8 +136,10 @@ questions_pump(struct questions *q)
 	}
 	while (q->nsent > ANSWERS_AGAIN_MAX)
 		question_drop(q, TAILQ_FIRST(&q->list));
-	if (!questions_open(q))
-		event_del(q->due_ev);
+	if (questions_open(q))
+		return;
+	event_del(q->due_ev);
+	sshell_later(m->shell);	/* a checkpoint may have waited for it */
 }
 
 static struct question *

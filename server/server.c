@@ -52,14 +52,12 @@ server_pass(int fd, short what, void *arg)
 {
 	struct server *s = arg;
 	struct workspace *w;
-	struct sshell *sh, *shnext;
 
 	(void)fd;
 	(void)what;
 	s->pass_due = false;
+	sshell_settle_due(s);
 	TAILQ_FOREACH(w, &s->workspaces, entry) {
-		TAILQ_FOREACH_SAFE(sh, &w->shells, entry, shnext)
-			sshell_settle(sh);
 		request_retry(w);
 		if (w->changed) {
 			w->changed = false;

@@ -118,7 +118,7 @@ size_due(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	server_later(sh->ws->server);
+	sshell_later(sh);
 }
 
 /* Too soon after the last one: looked at again later. */
@@ -167,7 +167,7 @@ size_changed(struct sshell *sh, bool insist)
 {
 	sh->size_due = true;
 	sh->size_insist |= insist;
-	server_later(sh->ws->server);
+	sshell_later(sh);
 }
 
 void

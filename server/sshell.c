@@ -48,6 +48,8 @@ sshell_free(struct sshell *sh)
 	mirror_free(sh->mirror);
 	TAILQ_REMOVE(&sh->ws->shells, sh, entry);
 	sh->ws->nshells--;
+	if (sh->due)
+		LIST_REMOVE(sh, due_entry);
 	free(sh->lost_why);
 	free(sh->signal);
 	free(sh->title);
@@ -212,6 +214,7 @@ sshell_told(struct workspace *w, uint32_t id, const uint8_t *data, size_t len)
 	/* One that was just made has the size it should have. */
 	if (first && !born)
 		size_changed(sh, false);
+	sshell_later(sh);
 	state_later(w->server);
 	workspace_changed(w);
 	return true;
@@ -230,7 +233,7 @@ shell_over(struct sshell *sh)
 	state_later(sh->ws->server);
 }
 
-void
+static void
 sshell_settle(struct sshell *sh)
 {
 	size_settle(sh, false);
@@ -240,6 +243,29 @@ sshell_settle(struct sshell *sh)
 	if (sh->state == SHELL_ENDED && !sh->over && sh->id != 0 &&
 	    (sh->mirror->broken || mirror_synced(sh->mirror)))
 		shell_over(sh);
+}
+
+void
+sshell_later(struct sshell *sh)
+{
+	struct server *s = sh->ws->server;
+
+	if (!sh->due)
+		LIST_INSERT_HEAD(&s->due, sh, due_entry);
+	sh->due = true;
+	server_later(s);
+}
+
+void
+sshell_settle_due(struct server *s)
+{
+	struct sshell *sh;
+
+	while ((sh = LIST_FIRST(&s->due)) != NULL) {
+		LIST_REMOVE(sh, due_entry);
+		sh->due = false;
+		sshell_settle(sh);
+	}
 }
 
 void
