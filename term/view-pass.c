@@ -6,6 +6,8 @@
  * compared. What needs more care than that (clusters, a doubtful character at
  * the edge) is left to view_draw().
  */
+#include <string.h>
+
 #include "view-private.h"
 
 /* Blanks that are typed rather than skipped: as long as a motion. */
@@ -25,6 +27,28 @@ is_blank(const struct cell *c)
 	return c->ch <= 0x20;
 }
 
+/* What all the row's cells together have: bit by bit, any and each of them. */
+struct sum {
+	struct cell	any, each;
+};
+
+static struct sum
+sum_of(const struct row *row)
+{
+	uint64_t word, any = 0, each = UINT64_MAX;
+	struct sum sum;
+	int x;
+
+	for (x = 0; x < row->used; x++) {
+		memcpy(&word, &row->cells[x], sizeof word);
+		any |= word;
+		each &= word;
+	}
+	memcpy(&sum.any, &any, sizeof any);
+	memcpy(&sum.each, &each, sizeof each);
+	return sum;
+}
+
 /* Can the row's text be sent as it stands? */
 static bool
 can_pass(const struct view *v, const struct row *row)
@@ -32,8 +56,6 @@ can_pass(const struct view *v, const struct row *row)
 	const struct cell *c = row->cells;
 	int x, w;
 
-	if (row->used > v->cols)
-		return false;
 	for (x = 0; x < row->used; x += w) {
 		w = 1;
 		if (is_ascii(&c[x]))
@@ -131,7 +153,9 @@ pass_run(struct view *v, const struct screen *s, const struct cell *c, int x,
 			x += gap;
 			continue;
 		}
-		for (n = 1; x + n < end; n += gap > 0 ? gap : 1) {
+		for (n = 0; x + n < end; n += gap) {
+			while (x + n < end && !is_blank(&c[x + n]))
+				n++;
 			gap = blanks(c + x + n, end - x - n);
 			if (gap > FEW && blank == 0 && x + n >= typed)
 				break;
@@ -147,7 +171,8 @@ pass_run(struct view *v, const struct screen *s, const struct cell *c, int x,
 static bool
 pass_one(struct view *v, const struct screen *s, const struct cell *c, int x)
 {
-	struct pcell p = { c->ch, 0, c->width, 0 };
+	/* Never a control to the terminal. */
+	struct pcell p = { c->ch < 0xa0 ? '?' : c->ch, 0, c->width, 0 };
 	bool doubt = picture_doubtful(c->ch);
 	char text[GRID_TEXT_MAX];
 	size_t n;
@@ -166,9 +191,13 @@ view_pass(struct view *v, const struct screen *s, const struct row *row,
 	static const struct cell blank = { .width = 1 };
 	const struct cell *c = row->cells;
 	struct outer *o = &v->outer;
+	struct sum sum = sum_of(row);
+	bool ascii = sum.any.ch < 0x80 && sum.any.width == 1;
+	bool even = ascii && sum.any.pen == sum.each.pen;
 	int x, n, typed;
 
-	if (!can_pass(v, row) || (joined && !can_join(v, s, row)))
+	if (row->used > v->cols || (!ascii && !can_pass(v, row)) ||
+	    (joined && !can_join(v, s, row)))
 		return false;
 	if (!joined) {
 		outer_erase_pen(o, picture_pen(&v->picture, 0));
@@ -187,8 +216,8 @@ view_pass(struct view *v, const struct screen *s, const struct row *row,
 				typed = x + n + DOUBT_OVER;
 			continue;
 		}
-		for (n = 1; x + n < row->used && is_ascii(&c[x + n]) &&
-		    c[x + n].pen == c[x].pen; n++)
+		for (n = even ? row->used - x : 1; x + n < row->used &&
+		    is_ascii(&c[x + n]) && c[x + n].pen == c[x].pen; n++)
 			;
 		pass_run(v, s, c, x, x + n, typed);
 	}
