@@ -63,14 +63,17 @@ static void
 meet_row(struct saver *v, const struct row *row)
 {
 	const struct cell *c;
+	uint32_t last = UINT32_MAX;
 	int x;
 
 	for (x = 0; x < row->used; x++) {
 		c = &row->cells[x];
-		if (c->pen < v->g->pens.n && v->pens.of[c->pen] == 0) {
+		if (c->pen != last && c->pen < v->g->pens.n &&
+		    v->pens.of[c->pen] == 0) {
 			number(&v->pens, c->pen);
 			meet_pen(v, grid_pen(v->g, c->pen));
 		}
+		last = c->pen;
 		if (c->ch & CELL_CLUSTER)
 			number(&v->clusters, c->ch & ~CELL_CLUSTER);
 	}
@@ -278,13 +281,25 @@ put_state(struct saver *v)
 	put_filter(b, &s->filter);
 }
 
+/* What a row can come to: each cell a run of its own. */
+static size_t
+row_most(const struct row *row)
+{
+	return 4 + (size_t)row->used * (5 + 5);
+}
+
 /* How many lines of history, newest first, fit into room bytes. */
 static size_t
 history_fits(struct saver *v, size_t most, size_t room)
 {
 	struct buf *out = v->b, one;
-	size_t n;
+	size_t n, bytes = 0;
 
+	/* Nearly always all, as can be seen without making them. */
+	for (n = 0; n < most && bytes <= room; n++)
+		bytes += row_most(grid_history(v->g, n));
+	if (bytes <= room)
+		return n;
 	buf_init(&one, CHECKPOINT_MAX);
 	v->b = &one;
 	for (n = 0; n < most; n++) {
