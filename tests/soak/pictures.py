@@ -13,13 +13,10 @@ import sys
 import tempfile
 import time
 
-from realterm import (DEADLINE, DLMUX, TOP, Display, Xterm, differ, home,
-                      leave, missing, picture)
+from realterm import (DEADLINE, DLMUX, EDGES, TOP, Display, Xterm, differ,
+                      home, leave, missing, picture)
 
 SIZE, LARGER = (24, 90), (32, 110)
-# xterm draws runs of one look; a glyph that reaches over its cell's edge is
-# cut where another run begins, and where those begin is not the program's.
-EDGES = 60
 # Printed once, by a program that draws nothing again: larger, it is another
 # picture, for xterm wraps no line anew, and dlmux does.
 REFLOWED = ('wide',)

@@ -26,6 +26,10 @@ ME = os.path.realpath(__file__)
 TOP = os.path.realpath(os.path.join(os.path.dirname(ME), '../..'))
 DLMUX = os.environ.get('DLMUX_BIN', os.path.join(TOP, 'dlmux'))
 DEADLINE = 15
+# xterm draws runs of one look; a glyph that reaches over its cell's edge is
+# cut where another run begins, and where those begin is not the program's: so
+# many pixels of a picture.
+EDGES = 120
 
 
 def missing(*programs):
@@ -181,7 +185,8 @@ class Xterm:
     name = 'xterm'
     term = 'xterm-256color'
 
-    def __init__(self, tmp, argv, rows=24, cols=80, font=5, extra=()):
+    def __init__(self, tmp, argv, rows=24, cols=80, font=5, level='vt420',
+                 extra=()):
         self.dir = os.path.join(tmp, 'x%d' % time.monotonic_ns())
         os.mkdir(self.dir)
         path = os.path.join(self.dir, 's')
@@ -194,7 +199,8 @@ class Xterm:
             'printerCommand': 'cat >%s- && mv %s- %s' % ((self.print,) * 3),
             'printAttributes': 0, 'printerExtent': 'true',
             'printerAutoClose': 'true', 'allowWindowOps': 'true',
-            'cursorBlink': 'false', 'boldColors': 'false', 'decTerminalID': 'vt420'}
+            'cursorBlink': 'false', 'boldColors': 'false',
+            'decTerminalID': level}
         x = [y for k, v in said.items()
              for y in ('-xrm', 'XTerm*%s: %s' % (k, v))]
         self.p = subprocess.Popen(
