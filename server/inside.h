@@ -126,6 +126,7 @@ struct workspace {
 	char			*agent_version;
 	bool			 agent_history;	/* it has FEATURE_HISTORY */
 	uint64_t		 asked_past;	/* uid of the shell; 0: none */
+	uint64_t		 asked_ms;	/* clock_ms() then */
 	unsigned int		 npasts;	/* mirrors without their history */
 	bool			 up, ready;	/* ready: READY came */
 	bool			 changed;	/* pending ones try again */

@@ -462,6 +462,7 @@ on_checkpoint(struct mirror *m, struct rd *r)
 	uint16_t rows, cols;
 	const uint8_t *p;
 	uint8_t kind;
+	bool light;
 	size_t len;
 
 	kind = rd_u8(r);
@@ -474,6 +475,9 @@ on_checkpoint(struct mirror *m, struct rd *r)
 	if (m->begun && offset < screen_offset(m->screen))
 		return;
 	past_free(m);
+	/* Asked for the whole, it has no more to give. */
+	light = kind == CHECKPOINT_LIGHT && !m->whole &&
+	    m->quarantine == NULL && m->shell->ws->agent_history;
 	m->past_lost = m->whole = false;
 	if (m->quarantine != NULL)
 		quarantine_jump(m, offset);
@@ -491,8 +495,7 @@ on_checkpoint(struct mirror *m, struct rd *r)
 	m->shell->rows = rows;
 	m->shell->cols = cols;
 	mirror_begin(m, offset);
-	if (kind == CHECKPOINT_LIGHT && m->quarantine == NULL &&
-	    m->shell->ws->agent_history)
+	if (light)
 		past_begin(m, offset);
 	if (m->muted && offset >= m->mute_to) {
 		screen_mute(m->screen, false);

@@ -175,8 +175,18 @@ past_settle(struct workspace *w)
 	int rank, most = -1;
 	struct buf b;
 
-	if (w->npasts == 0 || !w->up || !w->ready || w->asked_past != 0)
+	if (w->npasts == 0 || !w->up || !w->ready)
 		return;
+	if (w->asked_past != 0) {
+		if (clock_ms() - w->asked_ms < HISTORY_MS)
+			return;
+		/* An agent that answers everything else. */
+		sh = sshell_by_uid(w, w->asked_past);
+		w->asked_past = 0;
+		if (sh != NULL && sh->mirror != NULL &&
+		    sh->mirror->past != NULL)
+			past_gone(sh->mirror, "the agent does not send it");
+	}
 	TAILQ_FOREACH(sh, &w->shells, entry) {
 		if (sh->id == 0 || sh->mirror == NULL ||
 		    (p = sh->mirror->past) == NULL)
@@ -203,6 +213,7 @@ past_settle(struct workspace *w)
 		return;
 	log_debug("%s:%s: asks for its history", w->name, best->name);
 	w->asked_past = best->uid;
+	w->asked_ms = clock_ms();
 	buf_init(&b, 16);
 	buf_u64(&b, best->mirror->past->at);
 	link_send_buf(w->link, CONN_CONTROL, F_HISTORY, best->id, &b);

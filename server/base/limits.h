@@ -91,6 +91,9 @@
 #define REPLAY_HOLD_MS		700
 /* ... and so long for history that was asked for with it. */
 #define HISTORY_HOLD_MS		10000
+/* A full checkpoint of 16 MiB over a link that carries 30 KB/s, and nothing
+ * else. */
+#define HISTORY_MS		(10u * 60 * 1000)
 /* An ended shell whose end was shown stays for so long: for the `wait` or
  * `capture` of a script that follows. */
 #define SEEN_KEEP_MS		15000

@@ -72,7 +72,7 @@ make_sh(struct tlink *l, struct tview *v, const char *name,
 }
 
 static void
-watch(struct tview *v, uint8_t level, bool have, uint64_t from)
+watch(struct tview *v, uint8_t level, uint8_t have, uint64_t from)
 {
 	struct buf b;
 
@@ -667,6 +667,82 @@ START_TEST(a_checkpoint_is_kept_and_given_to_who_knows_nothing)
 }
 END_TEST
 
+static void
+keep(struct tlink *l, const struct tview *v, uint8_t kind, const char *text)
+{
+	struct buf b;
+
+	buf_init(&b, 1000);
+	buf_u64(&b, v->end);
+	buf_u8(&b, kind);
+	buf_u16(&b, 24);
+	buf_u16(&b, 80);
+	buf_puts(&b, text);
+	conn_send_buf(l->conn, CONN_BULK, F_CHECKPOINT, v->id, &b);
+	buf_free(&b);
+}
+
+/* What HISTORY of that offset brings. */
+static void
+history_is(struct tlink *l, uint32_t id, uint64_t offset, const char *want)
+{
+	struct got *g;
+	struct buf b;
+	struct rd r;
+
+	buf_init(&b, 16);
+	buf_u64(&b, offset);
+	conn_send_buf(l->conn, CONN_BULK, F_HISTORY, id, &b);
+	buf_free(&b);
+	g = await(l, F_HISTORY, id);
+	rd_init(&r, g->data, g->len);
+	ck_assert_uint_eq(rd_u64(&r), offset);
+	ck_assert_uint_eq(r.left, strlen(want));
+	ck_assert_mem_eq(r.p, want, r.left);
+	got_free(g);
+}
+
+/* What a WATCH of that kind begins with. */
+static void
+begins_with(struct tview *v, enum watch_have have, uint8_t kind,
+    const char *want)
+{
+	struct got *g;
+	struct rd r;
+
+	watch(v, 1, (uint8_t)have, 0);
+	g = await(v->l, F_CHECKPOINT, v->id);
+	rd_init(&r, g->data, g->len);
+	ck_assert_uint_eq(rd_u64(&r), v->end);
+	ck_assert_uint_eq(rd_u8(&r), kind);
+	(void)rd_u32(&r);
+	ck_assert_uint_eq(r.left, strlen(want));
+	ck_assert_mem_eq(r.p, want, r.left);
+	got_free(g);
+}
+
+START_TEST(a_light_twin_comes_first_and_the_rest_when_asked_for)
+{
+	struct tlink *l = tlink_open("server", 1);
+	struct tview v;
+
+	make_sh(l, &v, "main", "echo hello; cat");
+	watch(&v, 1, WATCH_NEWEST, 0);
+	view_await_text(&v, "hello\r\n");
+	keep(l, &v, CHECKPOINT_LIGHT, "light");
+	keep(l, &v, CHECKPOINT_FULL, "full");
+	history_is(l, v.id, v.end, "full");
+	history_is(l, v.id, v.end + 1, "");
+	begins_with(&v, WATCH_LIGHT, CHECKPOINT_LIGHT, "light");
+	history_is(l, v.id, v.end, "full");
+	begins_with(&v, WATCH_NEWEST, CHECKPOINT_FULL, "full");
+	/* A full one that comes alone has no twin. */
+	keep(l, &v, CHECKPOINT_FULL, "alone");
+	history_is(l, v.id, v.end, "alone");
+	begins_with(&v, WATCH_LIGHT, CHECKPOINT_FULL, "alone");
+}
+END_TEST
+
 START_TEST(a_long_checkpoint_keeps_no_other_shell_waiting)
 {
 	struct tlink *l = tlink_open("server", 1);
@@ -811,6 +887,7 @@ static const struct agent_test tests[] = {
 	T(a_shell_that_is_looked_at_stops_at_the_credit),
 	T(a_watcher_that_says_nothing_is_left_behind_and_told_of_the_gap),
 	T(a_checkpoint_is_kept_and_given_to_who_knows_nothing),
+	T(a_light_twin_comes_first_and_the_rest_when_asked_for),
 	T(a_long_checkpoint_keeps_no_other_shell_waiting),
 	T(a_question_is_answered_once),
 	T(a_server_that_breaks_a_rule_is_dropped_alone),
