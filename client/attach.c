@@ -483,11 +483,13 @@ attached_resized(struct attached *a)
 }
 
 /* We were stopped, and the shell we were started from had the terminal: it shows
- * anything, in modes that nobody knows. Shown anew, as to one that comes back. */
+ * anything, in modes that nobody knows. Shown anew, as to one that comes back. If
+ * there is no such shell, all is as it was, and no line is to be given twice. */
 static void
 attached_continued(struct attached *a)
 {
-	if (!a->tty.raw || a->leaving || rawtty_again(&a->tty) == -1)
+	if (!a->tty.raw || a->leaving || rawtty_kept(&a->tty) ||
+	    rawtty_again(&a->tty) == -1)
 		return;
 	rawtty_size(STDOUT_FILENO, &a->rows, &a->cols);
 	attached_unknown(a);

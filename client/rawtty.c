@@ -63,6 +63,29 @@ rawtty_raw(struct rawtty *t)
 	return 0;
 }
 
+bool
+rawtty_is_ours(const struct rawtty *t, const struct termios *now)
+{
+	/* Not memcmp: there is padding, and libc keeps bits of its own. */
+	return now->c_iflag == t->ours.c_iflag &&
+	    now->c_oflag == t->ours.c_oflag &&
+	    now->c_cflag == t->ours.c_cflag &&
+	    now->c_lflag == t->ours.c_lflag &&
+	    memcmp(now->c_cc, t->ours.c_cc, NCCS) == 0;
+}
+
+/* A shell with job control takes the terminal when a job of its stops, and
+ * some leave its settings as they are; but we are no such job if we are in the
+ * session's first group. */
+bool
+rawtty_kept(const struct rawtty *t)
+{
+	struct termios now;
+
+	return getpgrp() == getsid(0) && tcgetattr(t->fd, &now) == 0 &&
+	    rawtty_is_ours(t, &now);
+}
+
 int
 rawtty_again(struct rawtty *t)
 {

@@ -22,7 +22,11 @@ struct rawtty {
 /* Reads the settings, once we are in the foreground. -1 if fd is no terminal. */
 int	 rawtty_open(struct rawtty *, int fd);
 int	 rawtty_raw(struct rawtty *);			/* -1 with errno */
-/* After SIGCONT: somebody else had the terminal. As rawtty_raw(). */
+/* Are these the settings that rawtty_raw() left? */
+bool	 rawtty_is_ours(const struct rawtty *, const struct termios *);
+/* After SIGCONT: can nobody have had the terminal meanwhile? */
+bool	 rawtty_kept(const struct rawtty *);
+/* ... somebody had it. As rawtty_raw(). */
 int	 rawtty_again(struct rawtty *);
 void	 rawtty_restore(struct rawtty *);
 /* 24x80 if the terminal does not know. */

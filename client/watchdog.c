@@ -53,15 +53,6 @@ struct watchdog {
 	struct notes		*notes;
 };
 
-static bool
-settings_equal(const struct termios *a, const struct termios *b)
-{
-	/* Not memcmp: there is padding, and libc keeps bits of its own. */
-	return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag &&
-	    a->c_cflag == b->c_cflag && a->c_lflag == b->c_lflag &&
-	    memcmp(a->c_cc, b->c_cc, NCCS) == 0;
-}
-
 static void
 write_bounded(int fd, const uint8_t *p, size_t n)
 {
@@ -127,7 +118,7 @@ watchdog_wait(int in, const struct rawtty *t, int out, const struct caps *caps,
 	}
 	if (notes->asked)
 		drain_answers(t->fd);
-	if (settings_equal(&now, &t->ours))
+	if (rawtty_is_ours(t, &now))
 		(void)tcsetattr(t->fd, TCSANOW, &t->before);
 	_exit(0);
 }
