@@ -417,6 +417,8 @@ def sgr(text):
             flags = set()
         elif n[0] == 4 and len(n) > 1:
             flags.add(STYLES[n[1]])
+        elif n == [5, 3]:
+            pass        # tmux 3.3 spells overline so
         elif n[0] in FLAGS:
             flags.add(FLAGS[n[0]])
         elif n[0] in (38, 48, 58):
