@@ -31,9 +31,7 @@ def host_with_history(t, names):
         'web', relay=['$(cat %s)' % t.write('relay', '')],
         proxy_prefix='[ ! -e %s ] || exit 1' % t.path('away'),
         env=dict(DLMUX_DEBUG='1'))
-    t.write('print', 'i=0\nwhile [ $i -lt %d ]; do i=$((i+1)); '
-            'echo "$i x"; done\ni=0\nwhile [ $i -lt 9 ]; do i=$((i+1)); '
-            'printf "long $i %%0200d\\n" 1; done\n' % LINES)
+    t.write('print', 'seq -f "%%.0f x" %d; seq -f "long %%0200.0f" 9\n' % LINES)
     for n in names:
         t.run('new', 'ssh:web:' + n)
         t.run('send', 'ssh:web:' + n, 'sh %s; echo all-""printed' %

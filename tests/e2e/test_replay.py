@@ -11,7 +11,7 @@ from harness import PROMPT, eq, test, wait_for
 from test_history import agent_log
 from test_passing import SAY
 
-ASK = '''stty raw -echo min 0 time 10
+ASK = '''stty raw -echo min 0 time 5
 printf '\\033[c\\033]11;?\\a\\033[6n'
 while c=$(dd bs=64 count=1 2>/dev/null | od -An -c); [ -n "$c" ]; do
 	echo "$c" >>%s
