@@ -535,6 +535,11 @@ parse_text(struct parse *p, const char *text, size_t len)
 	size_t n;
 	int r = 0;
 
+	/* The mark that some editors put before UTF-8. */
+	if (len >= 3 && memcmp(text, "\357\273\277", 3) == 0) {
+		text += 3;
+		len -= 3;
+	}
 	while (len > 0 && r == 0) {
 		end = memchr(text, '\n', len);
 		n = end != NULL ? (size_t)(end - text) : len;

@@ -201,7 +201,7 @@ START_TEST(include_goes_relative_to_its_file_and_leaves_the_block_open)
 	char *path = in_top("dlmux.conf"), *cause = NULL;
 	struct conf *c;
 
-	sh("mkdir %s/d; cd %s; printf 'Workspace a\\n Include d/b\\n "
+	sh("mkdir %s/d; cd %s; printf '\\357\\273\\277Workspace a\\n Include d/b\\n "
 	    "Command x\\n' >dlmux.conf; printf 'Include c\\nWorkspace b\\n "
 	    "Command y\\n' >d/b; echo 'HistoryLines 7' >d/c", top, top);
 	c = conf_load(path, &cause);
