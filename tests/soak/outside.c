@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The terminal outside; contract in outside.h. Two libvterm screens get the
- * same bytes but for pens: the first the pens that libvterm knows, the second
- * one direct colour for each combination of what it does not know.
+ * The terminal outside, as far as it reads bytes; contract in outside.h. Two
+ * libvterm screens get the same bytes but for pens: the first the pens that
+ * libvterm knows, the second one direct colour for each combination of what it
+ * does not know.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,59 +13,11 @@
 
 #include "../../server/base/buf.h"
 #include "../../server/base/mem.h"
-#include "outside.h"
+#include "outside-private.h"
 
-#define LINES_MAX	60000
-#define PARAMS_MAX	32
-#define MODES_MAX	64
-#define EXTRAS_MAX	20000
-#define STRING_MAX	(1 << 20)
-#define TITLES_MAX	16
-#define LINKS_MAX	20000
 #define RUN_MAX		2048
 
-static const struct outside_extra no_extra = { .link = "" };
-
-enum state { GROUND, ESC, CSI, OSC, OSC_ESC, CHARSET };
-
-struct param {
-	int	 n;		/* -1 missing */
-	bool	 sub;		/* after a colon */
-};
-
-struct outside {
-	VTerm		*vt[2];
-	VTermScreen	*vts[2];
-	struct buf	 run[2];	/* bytes for them, not written yet */
-	int		 rows, cols;
-	bool		 alt;
-	char		*lines[LINES_MAX];
-	size_t		 nlines;
-
-	enum state	 state;
-	uint8_t		 leader, mid;
-	struct param	 param[PARAMS_MAX];
-	int		 nparams;
-	struct buf	 str, raw, answers;
-	bool		 asked;
-	char		 cursor_colour[8];
-	int		 need;		/* of UTF-8 */
-
-	int		 modes[MODES_MAX], nmodes;
-	bool		 keypad, styled;
-	int		 shape, other, kitty[2], kitty_depth[2];
-	char		*title, *titles[TITLES_MAX];
-	int		 ntitles;
-	unsigned long	 bells;
-	int		 region_top, region_bottom;
-
-	char		*links[LINKS_MAX];	/* each once */
-	size_t		 nlinks;
-	struct outside_extra pen, *extras;
-	uint32_t	 nextras, extra_now;
-	char		*complaint;
-	char		 left[160];
-};
+const struct outside_extra outside_no_extra = { .link = "" };
 
 static void
 complain(struct outside *o, const char *what, const void *p, size_t n)
@@ -88,8 +41,8 @@ complain(struct outside *o, const char *what, const void *p, size_t n)
 
 /* --- libvterm ------------------------------------------------------------ */
 
-static size_t
-put_utf8(uint32_t ch, char *out)
+size_t
+outside_utf8(uint32_t ch, char *out)
 {
 	size_t n = 0;
 
@@ -111,8 +64,8 @@ put_utf8(uint32_t ch, char *out)
 	return n;
 }
 
-static size_t
-cell_text(const VTermScreenCell *cell, char *out)
+size_t
+outside_text(const VTermScreenCell *cell, char *out)
 {
 	size_t n = 0, i;
 
@@ -121,7 +74,7 @@ cell_text(const VTermScreenCell *cell, char *out)
 		return 1;
 	}
 	for (i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell->chars[i] != 0; i++)
-		n += put_utf8(cell->chars[i], out + n);
+		n += outside_utf8(cell->chars[i], out + n);
 	return n;
 }
 
@@ -134,7 +87,7 @@ on_pushline(int cols, const VTermScreenCell *cells, void *arg)
 	int x;
 
 	for (x = 0; x < cols; x += cells[x].width > 1 ? 2 : 1)
-		n += cell_text(&cells[x], s + n);
+		n += outside_text(&cells[x], s + n);
 	while (n > 0 && s[n - 1] == ' ')
 		n--;
 	s[n] = '\0';
@@ -207,7 +160,7 @@ outside_new(int rows, int cols)
 	buf_init(&o->raw, STRING_MAX);
 	o->title = xstrdup("own");
 	o->extras = xcalloc(EXTRAS_MAX, sizeof *o->extras);
-	o->pen = o->extras[0] = no_extra;
+	o->pen = o->extras[0] = outside_no_extra;
 	o->nextras = 1;
 	o->region_bottom = rows;
 	o->modes[o->nmodes++] = 25;
@@ -256,8 +209,8 @@ outside_resize(struct outside *o, int rows, int cols)
 
 /* --- the strict parser ---------------------------------------------------- */
 
-static int
-mode_at(const struct outside *o, int number)
+int
+outside_mode_at(const struct outside *o, int number)
 {
 	int i;
 
@@ -270,7 +223,7 @@ mode_at(const struct outside *o, int number)
 static void
 mode_set(struct outside *o, int number, bool on)
 {
-	int at = mode_at(o, number);
+	int at = outside_mode_at(o, number);
 
 	if (on && at < 0 && o->nmodes < MODES_MAX)
 		o->modes[o->nmodes++] = number;
@@ -285,7 +238,7 @@ extra_settle(struct outside *o)
 	struct outside_extra *e = &o->pen;
 	uint32_t i;
 
-	if (memcmp(e, &no_extra, sizeof no_extra) == 0)
+	if (memcmp(e, &outside_no_extra, sizeof outside_no_extra) == 0)
 		i = 0;
 	else
 		for (i = 1; i < o->nextras; i++)
@@ -514,7 +467,7 @@ link_of(struct outside *o, const char *s)
 		if (strcmp(o->links[i], s) == 0)
 			return o->links[i];
 	if (o->nlinks == LINKS_MAX)
-		return no_extra.link;
+		return outside_no_extra.link;
 	return o->links[o->nlinks++] = xstrdup(s);
 }
 
@@ -550,7 +503,7 @@ osc(struct outside *o)
 			complain(o, "a link", s, strlen(s));
 			semi = "";
 		}
-		o->pen.link = semi[0] == '\0' || semi[1] == '\0' ? no_extra.link :
+		o->pen.link = semi[0] == '\0' || semi[1] == '\0' ? outside_no_extra.link :
 		    link_of(o, strncmp(s + 2, "id=", 3) == 0 ? s + 5 : s + 2);
 		extra_settle(o);
 	} else if (strncmp(s, "12;#", 4) == 0 && strlen(s) == 10)
@@ -740,215 +693,4 @@ outside_write(struct outside *o, const void *data, size_t len)
 		byte(o, p[i]);
 	if (o->state == GROUND && o->need == 0)
 		flush(o);
-}
-
-/* --- what it shows -------------------------------------------------------- */
-
-int
-outside_rows(const struct outside *o)
-{
-	return o->rows;
-}
-
-int
-outside_cols(const struct outside *o)
-{
-	return o->cols;
-}
-
-static uint32_t
-colour_of(VTermColor c, bool bg)
-{
-	if (bg ? VTERM_COLOR_IS_DEFAULT_BG(&c) : VTERM_COLOR_IS_DEFAULT_FG(&c))
-		return 0;
-	if (VTERM_COLOR_IS_INDEXED(&c))
-		return 0x01000000u | c.indexed.idx;
-	return 0x02000000u | (uint32_t)(c.rgb.red << 16 | c.rgb.green << 8 |
-	    c.rgb.blue);
-}
-
-void
-outside_cell(struct outside *o, int y, int x, struct outside_cell *out)
-{
-	VTermScreenCell c;
-	VTermPos pos = { y, x };
-	uint32_t n;
-
-	vterm_screen_get_cell(o->vts[0], pos, &c);
-	out->text[cell_text(&c, out->text)] = '\0';
-	out->width = c.width;
-	out->fg = colour_of(c.fg, false);
-	out->bg = colour_of(c.bg, true);
-	out->bold = c.attrs.bold;
-	out->italic = c.attrs.italic;
-	out->blink = c.attrs.blink;
-	out->reverse = c.attrs.reverse;
-	out->strike = c.attrs.strike;
-	out->underline = c.attrs.underline;
-	vterm_screen_get_cell(o->vts[1], pos, &c);
-	/* An erased cell has none of it, whatever the pen was. */
-	n = c.chars[0] == 0 || VTERM_COLOR_IS_DEFAULT_FG(&c.fg) ? 0 :
-	    colour_of(c.fg, false) & 0xffffff;
-	out->extra = &o->extras[n < o->nextras ? n : 0];
-}
-
-void
-outside_cursor(struct outside *o, int *row, int *col)
-{
-	VTermPos pos;
-
-	vterm_state_get_cursorpos(vterm_obtain_state(o->vt[0]), &pos);
-	*row = pos.row;
-	*col = pos.col;
-}
-
-size_t
-outside_lines(const struct outside *o)
-{
-	return o->nlines;
-}
-
-const char *
-outside_line(const struct outside *o, size_t i)
-{
-	return i < o->nlines ? o->lines[i] : "";
-}
-
-bool
-outside_alt(const struct outside *o)
-{
-	return o->alt;
-}
-
-bool
-outside_mode(const struct outside *o, int number)
-{
-	return mode_at(o, number) >= 0;
-}
-
-bool
-outside_keypad(const struct outside *o)
-{
-	return o->keypad;
-}
-
-int
-outside_shape(const struct outside *o)
-{
-	return o->shape;
-}
-
-int
-outside_kitty(const struct outside *o)
-{
-	return o->kitty[o->alt ? 1 : 0];
-}
-
-int
-outside_other(const struct outside *o)
-{
-	return o->other;
-}
-
-const char *
-outside_cursor_colour(const struct outside *o)
-{
-	return o->cursor_colour;
-}
-
-const char *
-outside_title(const struct outside *o)
-{
-	return o->title;
-}
-
-unsigned long
-outside_bells(const struct outside *o)
-{
-	return o->bells;
-}
-
-const char *
-outside_left_on(struct outside *o)
-{
-	int i;
-
-	if (mode_at(o, 25) < 0)
-		return "the hidden cursor";
-	for (i = 0; i < o->nmodes; i++)
-		if (o->modes[i] != 25 && o->modes[i] != 7) {
-			snprintf(o->left, sizeof o->left, "mode %d",
-			    o->modes[i]);
-			return o->left;
-		}
-	if (o->alt)
-		return "the alternate screen";
-	if (o->keypad)
-		return "the keypad's mode";
-	if (o->shape != 0)
-		return "the cursor's shape";
-	if (o->cursor_colour[0] != '\0')
-		return "the cursor's colour";
-	if (o->other != 0)
-		return "modifyOtherKeys";
-	if (o->kitty_depth[0] != 0 || o->kitty_depth[1] != 0)
-		return "key flags";
-	if (strcmp(o->title, "own") != 0 || o->ntitles != 0)
-		return "the title";
-	if (o->styled || memcmp(&o->pen, &no_extra, sizeof no_extra) != 0)
-		return "a pen";
-	if (o->region_top != 0 || o->region_bottom != o->rows)
-		return "a scroll region";
-	return NULL;
-}
-
-bool
-outside_whole(const struct outside *o)
-{
-	return o->state == GROUND && o->need == 0;
-}
-
-void
-outside_answers(struct outside *o, struct buf *b)
-{
-	buf_put(b, o->answers.data, o->answers.len);
-	buf_reset(&o->answers);
-}
-
-bool
-outside_asked(const struct outside *o)
-{
-	return o->asked;
-}
-
-const char *
-outside_complaint(const struct outside *o)
-{
-	return o->complaint;
-}
-
-int
-outside_width(uint32_t cp)
-{
-	static uint8_t known[0x110000];
-	static VTerm *vt;
-	VTermPos pos;
-	char s[8];
-
-	if (cp < 0x20 || cp > 0x10ffff)
-		return 1;
-	if (cp < 0x7f)
-		return 1;
-	if (known[cp] == 0) {
-		if (vt == NULL) {
-			vt = vterm_new(2, 20);
-			vterm_set_utf8(vt, 1);
-			vterm_state_reset(vterm_obtain_state(vt), 1);
-		}
-		vterm_input_write(vt, "\033[1;1Ha", 7);
-		vterm_input_write(vt, s, put_utf8(cp, s));
-		vterm_state_get_cursorpos(vterm_obtain_state(vt), &pos);
-		known[cp] = (uint8_t)(pos.col);		/* 1 + its width */
-	}
-	return known[cp] - 1;
 }
