@@ -128,6 +128,7 @@ struct workspace {
 	uint64_t		 asked_past;	/* uid of the shell; 0: none */
 	uint64_t		 asked_ms;	/* clock_ms() then */
 	unsigned int		 npasts;	/* mirrors without their history */
+	size_t			 past_bytes;	/* in their logs */
 	bool			 up, ready;	/* ready: READY came */
 	bool			 changed;	/* pending ones try again */
 	bool			 refresh;	/* REFRESH when it comes up */

@@ -42,6 +42,13 @@ past_begin(struct mirror *m, uint64_t offset)
 	m->shell->ws->npasts++;
 }
 
+static void
+past_log_free(struct mirror *m)
+{
+	m->shell->ws->past_bytes -= m->past->log.len;
+	buf_free(&m->past->log);
+}
+
 void
 past_free(struct mirror *m)
 {
@@ -51,7 +58,7 @@ past_free(struct mirror *m)
 		return;
 	if (w->asked_past == m->shell->uid)
 		w->asked_past = 0;
-	buf_free(&m->past->log);
+	past_log_free(m);
 	free(m->past);
 	m->past = NULL;
 	w->npasts--;
@@ -62,16 +69,21 @@ past_free(struct mirror *m)
 void
 past_record(struct mirror *m, uint8_t type, const uint8_t *data, size_t len)
 {
+	struct workspace *w = m->shell->ws;
 	struct past *p = m->past;
+	size_t was;
 
 	if (p == NULL || p->over)
 		return;
+	was = p->log.len;
 	p->resizes += type == F_RESIZED;
 	buf_u8(&p->log, type);
 	buf_bin(&p->log, data, len);
-	if (!buf_ok(&p->log) || p->resizes > PAST_RESIZES) {
+	w->past_bytes += p->log.len - was;
+	if (!buf_ok(&p->log) || p->resizes > PAST_RESIZES ||
+	    w->past_bytes > PAST_LOGS_MAX) {
 		p->over = true;
-		buf_free(&p->log);
+		past_log_free(m);
 	}
 }
 

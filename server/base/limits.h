@@ -435,6 +435,7 @@
  * so much in all, and so many resizes, each of which may be a reflow. */
 #define TWIN_REPLAY_MAX		(256u << 10)
 #define PAST_LOG_MAX		(1u << 20)
+#define PAST_LOGS_MAX		(16u << 20)	/* of a workspace's shells */
 #define PAST_RESIZES		16u
 /* A checkpoint without history is preferred when it saves so much. */
 #define LIGHT_SAVES		(1u << 20)

@@ -29,6 +29,7 @@ MODES = {
     'many-checkpoints': 'lost',
     'lies-about-offsets': '',
     'resizes': '',
+    'histories': '',
     'deaf': '',
     'questions': '',
 }

@@ -23,6 +23,7 @@ HELLO, PING, PONG, BYE, READY = 1, 2, 3, 5, 7
 STARTED, DATA, END, CREDIT, EXIT = 0x11, 0x13, 0x14, 0x15, 0x18
 SHELL, GONE, OUTPUT, RESIZED, MARK = 0x30, 0x31, 0x32, 0x33, 0x34
 CHECKPOINT, GAP, WATCH, JOBS, ATTACH = 0x35, 0x36, 0x38, 0x3e, 0x52
+HISTORY = 0x37
 
 
 def crc32c(data):
@@ -58,7 +59,7 @@ def s(text):
 def hello():
     return struct.pack('>HHB', 1, 1, 5) + b'\x66' * 16 + struct.pack(
         '>QIQ', 0, 1, 0) + s('1.0') + s('evil') + s('Linux x86_64') + \
-        struct.pack('>I', 0)
+        struct.pack('>I', 1) + s('history')
 
 
 def shell(n, end=0, rows=24, cols=80, name=None):
@@ -151,6 +152,16 @@ def main():
     elif MODE == 'resizes':
         forever(lambda i: frame(RESIZED, 1, at(0) + struct.pack(
             '>HH', 1 + i * 37 % 65535, 1 + i * 91 % 65535)))
+    elif MODE == 'histories':
+        # Light beginnings, and what is behind them: unasked, never, or none.
+        def light(i, n, what):
+            return frame(CHECKPOINT, n, at(i << 21) + struct.pack(
+                '>BHH', 1, 24, 80) + what)
+        for n in range(2, 200):
+            send(SHELL, n, shell(n))
+        forever(lambda i: light(i, 2 + i % 198, os.urandom(50)) + frame(
+            OUTPUT, 2 + i % 198, at(i << 21) + line) + (frame(
+                HISTORY, 2 + i % 198, at(i << 21) + line) if i % 3 else b''))
     elif MODE == 'deaf':
         forever(lambda i: frame(PING, 0, b'p' * 16))
     elif MODE == 'questions':
