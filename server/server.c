@@ -24,6 +24,7 @@
 #include "base/scope.h"
 #include "blame.h"
 #include "inside.h"
+#include "link/child.h"
 #include "server.h"
 
 #define TICK_MS 500
@@ -496,7 +497,7 @@ server_main(struct place *place, int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* It may come before there is a loop to hear it. */
 	(void)signal(SIGUSR1, SIG_IGN);
-	(void)umask(077);
+	child_mask(umask(077));
 	(void)!chdir("/");
 
 	if ((s.lock_fd = lock_take(place->server_lock, &cause)) == -1) {

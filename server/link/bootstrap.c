@@ -39,12 +39,13 @@ struct boot_scan {
 };
 
 /* $d: directory, $a: the program in it, $t: the new file, $f: the directories
- * that are full, $w: the step. A directory is gone into before it is looked
+ * that are full, $w: the step, $l: the mask of who logged in, which is the one
+ * for what he runs. A directory is gone into before it is looked
  * at, and everything in it named from there: in a /tmp that others write, a
  * name could be another thing at each use. */
 static const char candidates[] =
 	"echo \"$m HERE\"; "
-	"umask 077; u=$(id -u); c=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}; "
+	"u=$(id -u); c=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}; "
 	"set -- \"${c:+$c/dlmux}\" "
 	"\"${XDG_RUNTIME_DIR:+$XDG_RUNTIME_DIR/dlmux}\" "
 	"/var/tmp/dlmux-$u /tmp/dlmux-$u /dev/shm/dlmux-$u; a=./$n; ";
@@ -62,7 +63,7 @@ static const char warm_tail[] =
 	"exec $a agent --stdio $m; done; ";
 
 static const char cold[] =
-	"t=; f=; for d in \"$@\"; do "
+	"l=$(umask); umask 077; t=; f=; for d in \"$@\"; do "
 	"case $d in /*) ;; *) continue;; esac; "
 	"mkdir -p \"$d\"; test -L \"$d\" && continue; "
 	"cd \"$d\" && test -O . && chmod 700 . || continue; "
@@ -80,7 +81,7 @@ static const char cold[] =
 	"test $(wc -c <$t) -eq $s && chmod 700 $t && "
 	"w=run && $t agent --confirm $s $k && "
 	"w=rename && { test -d $a || mv -f $t $a; } && test -f $a && "
-	"w=start && exec $a agent --stdio $m; "
+	"w=start && umask $l && exec $a agent --stdio $m; "
 	"rm -f $t; echo \"$m FAIL $w $d\"; exit 1";
 
 char *

@@ -105,6 +105,16 @@ find_program(const char *name, char *const *env)
 	}
 }
 
+static mode_t	 mask;
+static bool	 mask_given;
+
+void
+child_mask(mode_t given)
+{
+	mask = given;
+	mask_given = true;
+}
+
 static int
 spawn_it(pid_t *pid, const char *file, const struct child_spec *spec)
 {
@@ -113,6 +123,7 @@ spawn_it(pid_t *pid, const char *file, const struct child_spec *spec)
 	const char *home;
 	struct stat st;
 	sigset_t all, none;
+	mode_t ours = 0;
 	int i, r;
 
 	sigfillset(&all);
@@ -133,7 +144,11 @@ spawn_it(pid_t *pid, const char *file, const struct child_spec *spec)
 		else if (i < 3)
 			posix_spawn_file_actions_addopen(&fa, i, "/dev/null",
 			    O_RDWR, 0);
+	if (mask_given)
+		ours = umask(mask);
 	r = posix_spawn(pid, file, &fa, &at, spec->argv, spec->env);
+	if (mask_given)
+		(void)umask(ours);
 	posix_spawn_file_actions_destroy(&fa);
 	posix_spawnattr_destroy(&at);
 	return r;

@@ -28,6 +28,9 @@ struct child_spec {
  */
 struct child *child_start(struct event_base *, const struct child_spec *,
 	    void (*ended)(int status, void *), void *, char **cause);
+/* The file mode mask that children get from now on: the user's, not the one
+ * that guards our own files. */
+void	 child_mask(mode_t);
 pid_t	 child_pid(const struct child *);
 void	 child_signal(struct child *, int sig);	/* to its process group */
 /* Nobody asks any more. It is reaped still, after TERM at once and KILL after

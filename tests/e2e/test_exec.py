@@ -253,6 +253,24 @@ def environment(t):
 
 
 @test()
+def the_mask_for_new_files(t):
+    """commands get the mask of who logged in, not the one of our own files"""
+    local, far = places(t)
+    old = os.umask(0o027)
+    try:
+        t.run('server', 'start')
+        plain = subprocess.run(['ssh', far.partition(':')[2], 'umask'],
+                               env=t.env, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, timeout=20).stdout
+        eq(t.run('exec', local, '--', 'sh', '-c', 'umask').out, '0027\n')
+        eq(t.run('exec', far, '--', 'sh', '-c', 'umask').raw, plain, 'cold')
+        eq(t.run('-L', 'other', 'exec', far, '--', 'sh', '-c', 'umask').raw,
+           plain, 'warm')
+    finally:
+        os.umask(old)
+
+
+@test()
 def configured_environment(t):
     """SendEnv passes what it names; EnvProbe no takes no snapshot"""
     host = fixtures.Ssh(t).host('web')
