@@ -59,7 +59,8 @@ log_open(const char *path, const char *role)
 }
 
 /* Length of the valid UTF-8 character at s that is no control character; 0 if
- * there is none. */
+ * there is none. Those that break a line or turn its direction are some: what
+ * stands behind them would show as something else. */
 static size_t
 log_char(const unsigned char *s)
 {
@@ -82,7 +83,8 @@ log_char(const unsigned char *s)
 		c = c << 6 | (s[i] & 0x3f);
 	}
 	if (c < 0xa0 || (n == 3 && c < 0x800) || (n == 4 && c < 0x10000) ||
-	    c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+	    c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ||
+	    (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069))
 		return 0;
 	return n;
 }

@@ -411,6 +411,10 @@ START_TEST(a_log_line_shows_no_control_byte)
 	    "a?[1m?b?");
 	ck_assert_str_eq(log_clean(out, sizeof out, "\xc3\xa4 \xff \xc2\x9b"),
 	    "\xc3\xa4 ? ??");
+	/* Nothing turns the line around, or breaks it. */
+	ck_assert_str_eq(log_clean(out, sizeof out, "\xe2\x80\xae" "a"
+	    "\xe2\x81\xa6" "b\xe2\x80\xa8\xe2\x80\xa6"),
+	    "???a???b???\xe2\x80\xa6");
 	/* Never half a character at the end. */
 	ck_assert_str_eq(log_clean(small, sizeof small, "123456\xc3\xa4"),
 	    "123456");
