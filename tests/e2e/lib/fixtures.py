@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 
-from harness import ASAN, Failure, Skip, TOOLS, wait_for
+from harness import ASAN, Failure, Skip, TOOLS, reap_foreign, wait_for
 
 
 def need(program):
@@ -383,8 +383,14 @@ class Box:
             self.t.write(self.init, f.read().strip())
 
     def ns_stop(self):
+        """A namespace ends when all in it are reaped, also those who lost
+        their parent and became ours."""
         os.kill(int(open(self.init).read()), 9)
-        self.p.wait()
+
+        def gone():
+            reap_foreign()
+            return self.p.poll() is not None
+        wait_for(gone, 20, 'the namespace ends')
 
 
 def devpod(t, name, wait=1.7):
