@@ -654,7 +654,6 @@ kill_server(struct whole *w)
 	if (pid > 1)	/* it may be dead from the last time */
 		kill((pid_t)pid, SIGKILL);
 	w->killed = w->unsure = true;
-	*w->last_link = 0;
 	return true;
 }
 
@@ -663,8 +662,8 @@ kill_link(struct whole *w)
 {
 	long pid;
 
-	/* A server waits before it tries a place that is lost time and
-	 * again; a new one has tried it once. */
+	/* A place that is lost time and again is tried seldom, and a new
+	 * server knows of the tries of those before it. */
 	if (now_ms() - *w->last_link < LINK_GAP_MS)
 		return true;
 	pid = ask_number(w, "ls", "--json", NULL, "\"workspace\": \"far\"",
