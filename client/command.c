@@ -105,7 +105,7 @@ const struct command command_table[] = {
 	  "apart from a command that says 125, with one of {\"exit\":3},\n"
 	  "{\"signal\":\"KILL\"}, {\"unknown\":\"...\"}, {\"error\":\"...\"}.\n"
 	  "SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on; while the connection\n"
-	  "is down a second Ctrl-C leaves.",
+	  "is down SIGTERM, SIGHUP and a second Ctrl-C leave.",
 	  { { "n", NULL, "no standard input" },
 	    { "e", "NAME[=VALUE]", "set a variable, or pass on the one set here" },
 	    { "C", "DIR", "run in this directory" },

@@ -395,6 +395,14 @@ static const struct opchan_cb exec_opchan_cb = {
 
 /* --- signals ---------------------------------------------------------------- */
 
+/* Programs send these once and wait: `timeout`, a closing terminal. */
+static bool
+exec_must_end(const char *name)
+{
+	return name != NULL && (strcmp(name, "TERM") == 0 ||
+	    strcmp(name, "HUP") == 0);
+}
+
 /* The user wants it to end: the first time the command is told (name, or
  * NULL if the byte itself goes there), the second time without a link we go. */
 static void
@@ -412,7 +420,7 @@ exec_interrupted(struct exec *e, const char *name)
 		    signal_number(name) : SIGINT));
 		return;
 	}
-	if (!e->linked && ++e->interrupts >= 2) {
+	if (!e->linked && (exec_must_end(name) || ++e->interrupts >= 2)) {
 		exec_fail(e, true, STATUS_FAILED, "interrupted while there was "
 		    "no connection; the command may still run");
 		return;

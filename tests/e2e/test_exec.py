@@ -34,6 +34,33 @@ def statuses(t):
 
 
 @test()
+def signals_while_the_connection_is_down(t):
+    """TERM and HUP leave at once, a second INT; the result is unknown"""
+    away = t.path('away')
+    web = fixtures.Ssh(t).host('web', relay=[],
+                               proxy_prefix='[ ! -e %s ] || exit 1' % away)
+    for sigs in ((signal.SIGTERM,), (signal.SIGHUP,),
+                 (signal.SIGINT, signal.SIGINT)):
+        t.run('connect', 'ssh:web')
+        p = t.popen('exec', 'ssh:web', '--', 'sh', '-c',
+                    'echo on; exec sleep 600')
+        eq(p.stdout.readline(), b'on\n', 'the command')
+        t.write('away', '')
+        web.tell('cut')
+        wait_for(lambda: json.loads(t.run('ls', '--json').out)[0]['state'] !=
+                 'up', 10, 'the link is lost')
+        for s in sigs[:-1]:
+            p.send_signal(s)
+            ok(b'once more leaves' in p.stderr.readline(), 'it says so')
+        p.send_signal(sigs[-1])
+        eq(p.wait(10 * SLOW), 125, sigs)
+        ok(b'may still run' in p.stderr.read(), 'it says so')
+        p.stdout.close()
+        p.stderr.close()
+        os.unlink(away)
+
+
+@test()
 def status_fd(t):
     """--status-fd tells an exit from a signal from an error"""
     def status(*argv, rc):
