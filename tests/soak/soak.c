@@ -14,6 +14,7 @@
  * then 1. Cases run in a child, so that a crash is a finding like another.
  */
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <signal.h>
@@ -150,6 +151,7 @@ batch(uint64_t seed, int n)
 	struct soak_case *c;
 	struct buf why;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	alarm(BATCH * HANGS);
 	for (; n > 0; n--, seed++) {
 		*now = seed;

@@ -54,6 +54,8 @@ struct whole {
 	char		*binary, *self;
 	unsigned	 cases;		/* run so far: a shell's name each */
 	uint64_t	*last_link;	/* killed; shared with children */
+	pid_t		 guardian;
+	int		 life;		/* a pipe to it: closed when we are gone */
 
 	/* of the case in hand */
 	struct caps	*caps;
@@ -705,6 +707,42 @@ one(struct whole *w, const struct step *t)
 
 /* --- a case --------------------------------------------------------------- */
 
+static void
+clean(struct whole *w)
+{
+	char *command;
+	int i;
+
+	for (i = 0; i < 50 && kill_all(w) > 0; i++)
+		usleep(20000);
+	command = xasprintf("rm -rf %s", w->dir);
+	(void)!system(command);
+	free(command);
+}
+
+/* Cleans up when we are gone, by whatever signal. */
+static bool
+guard(struct whole *w)
+{
+	int p[2];
+	char c;
+
+	if (pipe2(p, O_CLOEXEC) != 0)
+		return false;
+	fflush(NULL);
+	if ((w->guardian = fork()) == 0) {
+		setsid();
+		close(p[1]);
+		while (read(p[0], &c, 1) == -1 && errno == EINTR)
+			;
+		clean(w);
+		_exit(0);
+	}
+	close(p[0]);
+	w->life = p[1];
+	return w->guardian > 0;
+}
+
 struct whole *
 whole_new(const char *binary, const char *self)
 {
@@ -731,22 +769,16 @@ whole_new(const char *binary, const char *self)
 	setenv("COLORTERM", "truecolor", 1);
 	unsetenv("VTE_VERSION");
 	unsetenv("TERM_PROGRAM");
-	return w;
+	return guard(w) ? w : NULL;
 }
 
 void
 whole_free(struct whole *w)
 {
-	char *command;
-	int i;
-
 	if (w == NULL)
 		return;
-	for (i = 0; i < 50 && kill_all(w) > 0; i++)
-		usleep(20000);
-	command = xasprintf("rm -rf %s", w->dir);
-	(void)!system(command);
-	free(command);
+	close(w->life);
+	waitpid(w->guardian, NULL, 0);
 	free(w->binary);
 	free(w->self);
 	free(w);
