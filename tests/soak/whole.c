@@ -200,8 +200,7 @@ take(struct client *c)
 		if (c->raw >= 0)
 			(void)!write(c->raw, data, (size_t)n);
 		c->bytes += (unsigned long)n;
-	}
-	else if (n == 0 || errno == EIO) {
+	} else if (n == 0 || errno == EIO) {
 		close(c->fd);
 		c->fd = -1;
 	}
@@ -448,12 +447,29 @@ at_rest(struct whole *w)
 
 /* --- the shell's size ----------------------------------------------------- */
 
+static bool
+say(struct whole *w, const struct step *t)
+{
+	uint64_t end = now_ms() + whole_deadline_ms;
+	char dot;
+
+	dprintf(w->player, "s %zu\n", t->len);
+	if (write(w->player, t->data, t->len) != (ssize_t)t->len ||
+	    !readable(w, w->player, end) || read(w->player, &dot, 1) != 1)
+		return fail(w, 0, "the player does not print");
+	screen_write(w->g, t->data, t->len);
+	return true;
+}
+
+/* It goes on, and finds the server new: as if it had just attached. */
 /* The latest client's; the screen follows when the shell has it. */
 static bool
 follow_size(struct whole *w)
 {
 	const struct client *c, *best = NULL;
 	uint64_t end = now_ms() + whole_deadline_ms;
+	uint8_t nul = 0;
+	const struct step nothing = { .data = &nul, .len = 1 };
 	char text[64];
 	ssize_t n;
 	int i, rows = 0, cols = 0, tries = 0;
@@ -487,26 +503,13 @@ follow_size(struct whole *w)
 		turn(w, 5);
 	}
 	screen_resize(w->g, rows, cols);
-	return true;
+	/* Of sizes with no byte between them whoever comes later is told the
+	 * last alone (server/agent/ring.c), and wraps lines another way. */
+	return say(w, &nothing);
 }
 
 /* --- steps ---------------------------------------------------------------- */
 
-static bool
-say(struct whole *w, const struct step *t)
-{
-	uint64_t end = now_ms() + whole_deadline_ms;
-	char dot;
-
-	dprintf(w->player, "s %zu\n", t->len);
-	if (write(w->player, t->data, t->len) != (ssize_t)t->len ||
-	    !readable(w, w->player, end) || read(w->player, &dot, 1) != 1)
-		return fail(w, 0, "the player does not print");
-	screen_write(w->g, t->data, t->len);
-	return true;
-}
-
-/* It goes on, and finds the server new: as if it had just attached. */
 static bool
 found(struct whole *w, struct client *c)
 {
@@ -672,9 +675,8 @@ kill_link(struct whole *w)
 	    "\"transport_pid\"");
 	if (pid <= 1)
 		return true;
-	kill((pid_t)pid, SIGKILL);
 	*w->last_link = now_ms();
-	return true;
+	return kill((pid_t)pid, SIGKILL) == 0 || errno == ESRCH;
 }
 
 static bool
