@@ -504,6 +504,7 @@ attach_typed(struct sclient *c)
 		return;
 	a->echo = true;
 	a->typed_ms = clock_ms();
+	a->again_ms = 0;	/* the user is there */
 	if (a->order != attach_count) {
 		a->order = ++attach_count;
 		colours_current(a);
