@@ -461,7 +461,9 @@ text_of(const struct screen *s, struct buf *b, size_t *at)
 			b->len--;
 		buf_u8(b, '\n');
 	}
-	while (b->len > 0 && b->data[b->len - 1] == '\n')
+	/* The last may be the beginning of one that went on below. */
+	while (b->len > 0 && (b->data[b->len - 1] == '\n' ||
+	    b->data[b->len - 1] == ' '))
 		b->len--;
 }
 

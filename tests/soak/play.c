@@ -3,9 +3,10 @@
  * The player: runs in a shell's place and prints what a socket tells it to.
  *
  *	s LENGTH \n bytes	printed, then answered by "."
- *	w \n			answered by "ROWS COLS\n"
+ *	w \n			answered by "ROWS COLS TYPED\n"
  *
- * What comes on its stdin (answers to the stream's questions) it throws away.
+ * What comes on its stdin (answers to the stream's questions) it throws away,
+ * but counts what was typed: bytes 2.
  */
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -21,18 +22,30 @@
 #include "../../server/base/mem.h"
 #include "whole.h"
 
+static unsigned typed;
+
+static ssize_t
+take(void)
+{
+	char away[4096];
+	ssize_t n = read(0, away, sizeof away), i;
+
+	for (i = 0; i < n; i++)
+		typed += away[i] == 2;
+	return n;
+}
+
 static void
 print(const char *p, size_t n)
 {
 	struct pollfd f[2] = { { .fd = 1, .events = POLLOUT },
 	    { .fd = 0, .events = POLLIN } };
-	char away[4096];
 	ssize_t r;
 
 	while (n > 0) {
 		poll(f, 2, -1);
 		if (f[1].revents & POLLIN)
-			(void)!read(0, away, sizeof away);
+			(void)take();
 		if ((r = write(1, p, n < 512 ? n : 512)) > 0) {
 			p += r;
 			n -= (size_t)r;
@@ -66,7 +79,7 @@ obey(int fd)
 		return false;
 	if (*text == 'w') {
 		ioctl(0, TIOCGWINSZ, &ws);
-		dprintf(fd, "%d %d\n", ws.ws_row, ws.ws_col);
+		dprintf(fd, "%d %d %u\n", ws.ws_row, ws.ws_col, typed);
 		return true;
 	}
 	n = strtoul(text + 1, NULL, 10);
@@ -86,7 +99,6 @@ whole_play(const char *path)
 	struct pollfd f[2] = { { .fd = 0, .events = POLLIN },
 	    { .events = POLLIN } };
 	struct termios t;
-	char away[4096];
 
 	if (tcgetattr(0, &t) == 0) {
 		cfmakeraw(&t);
@@ -99,7 +111,7 @@ whole_play(const char *path)
 	for (;;) {
 		if (poll(f, 2, -1) < 0 && errno != EINTR)
 			return 1;
-		if (f[0].revents != 0 && read(0, away, sizeof away) == 0)
+		if (f[0].revents != 0 && take() == 0)
 			return 0;
 		if (f[1].revents != 0 && !obey(f[1].fd))
 			return 0;

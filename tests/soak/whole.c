@@ -26,6 +26,7 @@
 #include "whole.h"
 
 #define PREFIX		"\034"
+#define TYPED		"\002"		/* counted by the player */
 
 #define LINK_GAP_MS	12000
 
@@ -462,6 +463,20 @@ say(struct whole *w, const struct step *t)
 }
 
 /* It goes on, and finds the server new: as if it had just attached. */
+static bool
+ask_player(struct whole *w, int *rows, int *cols, int *typed)
+{
+	uint64_t end = now_ms() + whole_deadline_ms;
+	char text[64];
+	ssize_t n;
+
+	if (write(w->player, "w\n", 2) != 2 || !readable(w, w->player, end) ||
+	    (n = read(w->player, text, sizeof text - 1)) <= 0)
+		return fail(w, 0, "the player is gone");
+	text[n] = '\0';
+	return sscanf(text, "%d %d %d", rows, cols, typed) == 3;
+}
+
 /* The latest client's; the screen follows when the shell has it. */
 static bool
 follow_size(struct whole *w)
@@ -470,9 +485,7 @@ follow_size(struct whole *w)
 	uint64_t end = now_ms() + whole_deadline_ms;
 	uint8_t nul = 0;
 	const struct step nothing = { .data = &nul, .len = 1 };
-	char text[64];
-	ssize_t n;
-	int i, rows = 0, cols = 0, tries = 0;
+	int i, rows = 0, cols = 0, typed, tries = 0;
 
 	for (i = 0; i < CLIENTS; i++) {
 		c = &w->client[i];
@@ -484,12 +497,8 @@ follow_size(struct whole *w)
 	    best->cols == screen_cols(w->g)))
 		return true;
 	for (;;) {
-		if (write(w->player, "w\n", 2) != 2 ||
-		    !readable(w, w->player, end) ||
-		    (n = read(w->player, text, sizeof text - 1)) <= 0)
-			return fail(w, 0, "the player is gone");
-		text[n] = '\0';
-		sscanf(text, "%d %d", &rows, &cols);
+		if (!ask_player(w, &rows, &cols, &typed))
+			return false;
 		if (rows == best->rows && cols == best->cols)
 			break;
 		if (now_ms() > end) {
@@ -499,7 +508,7 @@ follow_size(struct whole *w)
 		}
 		/* So that a new server knows whose size counts. */
 		if (w->unsure && !best->stalled && tries++ % 40 == 0)
-			(void)!write(best->fd, "x", 1);
+			(void)!write(best->fd, TYPED, 1);
 		turn(w, 5);
 	}
 	screen_resize(w->g, rows, cols);
@@ -610,18 +619,29 @@ attach(struct whole *w, const struct step *t)
 }
 
 /* So that a new server knows again whose size counts. */
-static void
+static bool
 type_at_latest(struct whole *w)
 {
+	uint64_t end = now_ms() + whole_deadline_ms;
+	int rows, cols, before, typed;
 	struct client *c;
 
-	for (c = w->client; w->unsure && c < w->client + CLIENTS; c++)
-		if (c->on && c->order == w->order && !c->stalled) {
-			(void)!write(c->fd, "x", 1);
-			turn(w, 100);
-			turn(w, 100);
-		}
+	for (c = w->client; w->unsure && c < w->client + CLIENTS; c++) {
+		if (!c->on || c->order != w->order || c->stalled)
+			continue;
+		if (!ask_player(w, &rows, &cols, &before))
+			return false;
+		(void)!write(c->fd, TYPED, 1);
+		do {
+			if (now_ms() > end)
+				return fail(w, 0, "what is typed does not come");
+			turn(w, 5);
+			if (!ask_player(w, &rows, &cols, &typed))
+				return false;
+		} while (typed == before);
+	}
 	w->unsure = false;
+	return true;
 }
 
 static bool
@@ -632,8 +652,7 @@ resize(struct whole *w, const struct step *t)
 
 	if (!c->on || c->stalled)
 		return true;
-	type_at_latest(w);
-	if (!at_rest(w))
+	if (!type_at_latest(w) || !at_rest(w))
 		return false;
 	c->rows = t->a;
 	c->cols = t->b;
