@@ -196,6 +196,7 @@ outside_free(struct outside *o)
 void
 outside_resize(struct outside *o, int rows, int cols)
 {
+	VTermPos pos;
 	int i;
 
 	flush(o);
@@ -203,8 +204,14 @@ outside_resize(struct outside *o, int rows, int cols)
 	o->cols = cols;
 	o->region_top = 0;
 	o->region_bottom = rows;
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < 2; i++) {
 		vterm_set_size(o->vt[i], rows, cols);
+		/* Old libvterm may leave the cursor above the first row, and
+		 * dies of the next erase. */
+		vterm_state_get_cursorpos(vterm_obtain_state(o->vt[i]), &pos);
+		if (pos.row < 0)
+			vterm_input_write(o->vt[i], "\033[H", 3);
+	}
 }
 
 /* --- the strict parser ---------------------------------------------------- */
