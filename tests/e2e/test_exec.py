@@ -353,13 +353,14 @@ def with_a_pty(t):
     """-t gives a terminal of the right size that follows"""
     for ws in places(t):
         o = t.outer('exec', '-t', ws, '--', 'sh', '-c',
-                    'tty; stty size; echo $TERM; read x; stty size; exit 4',
+                    'tty; stty size; echo $TERM; while [ "$(stty size)" = '
+                    '"20 70" ]; do sleep 0.02; done; stty size; read x; exit 4',
                     rows=20, cols=70)
         o.see('^20 70$')
         o.see('^xterm-256color$')
         o.resize(21, 71)
-        o.type('\r')
         o.see('^21 71$')
+        o.type('\r')
         eq(o.wait_exit(), 4, 'status')
         ok(o.termios()['ok'] is False or o.termios()['echo'], 'echo is on')
 
