@@ -41,7 +41,7 @@ def send_waits_for_a_lost_link(t):
         '[ ! -e %s ] || { echo no way >&2; exit 1; }' % down))
     t.write(down, '')
     r = t.run('send', 'ssh:web:a', 'x', rc=125)
-    ok('onnection closed' in r.err, r)
+    ok('dlmux: ssh:web:a: ' in r.err and 'onnection' in r.err, r)
     os.unlink(down)
     t.run('new', 'ssh:web:a')
     t.write(down, '')
