@@ -17,6 +17,24 @@ server_later(struct server *s)
 	(void)s;
 }
 
+struct sshell *
+sshell_by_name(struct workspace *w, const char *name)
+{
+	(void)w;
+	(void)name;
+	return NULL;
+}
+
+void
+size_at_birth(const struct workspace *w, const struct size *own,
+    uint16_t *rows, uint16_t *cols)
+{
+	(void)w;
+	(void)own;
+	(void)rows;
+	(void)cols;
+}
+
 void
 sshell_make_room(struct workspace *w, const char *name)
 {
@@ -44,6 +62,14 @@ sclient_hold(struct sclient *c, struct workspace *w)
 {
 	(void)c;
 	(void)w;
+}
+
+void
+sclient_news(struct sclient *c, uint32_t channel, char **text)
+{
+	(void)c;
+	(void)channel;
+	(void)text;
 }
 
 void

@@ -93,7 +93,6 @@ then
 fi
 
 # The linkage: static-pie, static, or as the compiler likes.
-quiet=
 cat >"$tmp/l.c" <<'X'
 #include <event2/event.h>
 #include <vterm.h>
@@ -133,8 +132,6 @@ if [ "$STATIC" = 1 ]; then
 	# shellcheck disable=SC2086
 	link $small && TERM=dumb "$tmp/l" >/dev/null 2>&1 &&
 	    ldflags="$ldflags $small"
-	# libevent's unused resolver warns at each static link.
-	try -Wl,--no-warnings && quiet=-Wl,--no-warnings
 else
 	if link -fPIE -pie; then
 		cflags="$cflags -fPIE" ldflags="$ldflags -pie"
@@ -149,7 +146,6 @@ fi
 cat <<X
 PROBED_CFLAGS := $cflags
 PROBED_LDFLAGS := $ldflags
-LDFLAGS_QUIET := $quiet
 DEP_CFLAGS := $(echo $ev_c $vt_c $ti_c)
 DEP_LIBS := $vt_l $ev_l $ti_l
 CHECK_CFLAGS := $ck_c
