@@ -35,8 +35,6 @@
 #include "../../server/wire/msg.h"
 #include "unit.h"
 
-/* Not every test program uses all of it. */
-#define MAYBE __attribute__((unused))
 #define WAIT_MS 20000	/* nothing takes so long; a lost answer does */
 
 struct got {

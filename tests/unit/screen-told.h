@@ -14,9 +14,6 @@
 #include "../../term/screen.h"
 #include "unit.h"
 
-/* Not every test program uses all of it. */
-#define MAYBE __attribute__((unused))
-
 static struct screen *s;
 static char told[4096];		/* what the callbacks were told, in order */
 

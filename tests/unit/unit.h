@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the unit tests share: the end of main(), and a command that must
- * succeed.
+ * What the unit tests share: the end of main(), a command that must succeed,
+ * and words for what not every program needs.
  */
 #ifndef DLMUX_UNIT_H
 #define DLMUX_UNIT_H
@@ -10,6 +10,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* In a header of tests: not every program uses all of it. */
+#define MAYBE __attribute__((unused))
 
 /* Runs the suite, which it frees. Returns main()'s status. */
 static inline int
