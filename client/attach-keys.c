@@ -330,6 +330,7 @@ attached_input(evutil_socket_t fd, short what, void *arg)
 		attached_end(a, 128 + SIGHUP, false, "%s", "");
 		return;
 	}
+	attached_size(a);
 	buf_init(&typed, 65536);
 	replies_feed(a->replies, data, (size_t)n, &typed);
 	attached_replied(a);

@@ -482,6 +482,16 @@ attached_resized(struct attached *a)
 	buf_free(&b);
 }
 
+void
+attached_size(struct attached *a)
+{
+	int rows, cols;
+
+	rawtty_size(STDOUT_FILENO, &rows, &cols);
+	if (rows != a->rows || cols != a->cols)
+		attached_resized(a);
+}
+
 /* We were stopped, and the shell we were started from had the terminal: it shows
  * anything, in modes that nobody knows. Shown anew, as to one that comes back. If
  * there is no such shell, all is as it was, and no line is to be given twice. */

@@ -113,6 +113,9 @@ void	 attached_detach(struct attached *);
 void	 attached_connect(struct attached *);
 /* ssh's question, once the last picture is out of the way. */
 void	 attached_question(struct attached *);
+/* Before keys: the size that the terminal has by now. Its SIGWINCH may be served
+ * behind what was typed after it. */
+void	 attached_size(struct attached *);
 /* Another shell of the workspace (ATTACH_FRESH, ...): keys wait for it. */
 void	 attached_move(struct attached *, int flags);
 

@@ -47,6 +47,7 @@ struct exec {
 	char			*workspace;
 	char			**env;		/* of -e */
 	bool			 pty, started, linked;
+	int			 rows, cols;	/* of the pty, as told */
 	struct rawtty		 tty;
 	struct watchdog		*watchdog;
 	struct outmodes		 modes;		/* stdout, if a terminal */
@@ -151,6 +152,20 @@ exec_want_input(struct exec *e)
 		event_del(e->in_ev);
 }
 
+/* Keys go to a pty of the size that the terminal has by now. */
+static void
+exec_resize(struct exec *e)
+{
+	int rows, cols;
+
+	rawtty_size(STDIN_FILENO, &rows, &cols);
+	if (rows == e->rows && cols == e->cols)
+		return;
+	e->rows = rows;
+	e->cols = cols;
+	opchan_winch(e->op, rows, cols);
+}
+
 static void	 exec_interrupted(struct exec *, const char *);
 
 static void
@@ -179,6 +194,9 @@ exec_input(evutil_socket_t fd, short what, void *arg)
 				exec_interrupted(e, NULL);
 	if (e->over)
 		return;
+	/* Its SIGWINCH may be served behind what was typed after it. */
+	if (e->tty.raw)
+		exec_resize(e);
 	opchan_input(e->op, data, (size_t)n);
 	exec_want_input(e);
 }
@@ -436,7 +454,6 @@ static void
 exec_signal(evutil_socket_t sig, short what, void *arg)
 {
 	struct exec *e = arg;
-	int rows, cols;
 
 	(void)what;
 	if (sig == SIGCHLD) {
@@ -446,10 +463,8 @@ exec_signal(evutil_socket_t sig, short what, void *arg)
 	if (sig == SIGCONT && e->tty.raw)
 		(void)rawtty_again(&e->tty);
 	if (sig == SIGWINCH || sig == SIGCONT) {
-		if (e->pty) {
-			rawtty_size(STDIN_FILENO, &rows, &cols);
-			opchan_winch(e->op, rows, cols);
-		}
+		if (e->pty)
+			exec_resize(e);
 		return;
 	}
 	exec_interrupted(e, signal_name((int)sig));
@@ -548,7 +563,7 @@ exec_run(struct exec *e, bool no_stdin)
 	struct opchan_setup setup;
 	const char *cwd = args_value(e->args, "C");
 	struct sigaction sa;
-	int i, rows = 0, cols = 0;
+	int i;
 
 	e->base = fd_loop(FD_LOOP_FILES);
 	e->progress = progress_new(e->base);
@@ -567,7 +582,7 @@ exec_run(struct exec *e, bool no_stdin)
 		event_add(e->signals[i], NULL);
 	}
 	if (e->pty)
-		rawtty_size(STDIN_FILENO, &rows, &cols);
+		rawtty_size(STDIN_FILENO, &e->rows, &e->cols);
 
 	memset(&setup, 0, sizeof setup);
 	setup.workspace = e->workspace;
@@ -576,8 +591,8 @@ exec_run(struct exec *e, bool no_stdin)
 	setup.open.kind = OP_EXEC;
 	setup.open.how = (uint8_t)((e->pty ? EXEC_PTY : 0) |
 	    (no_stdin && !e->pty ? EXEC_NO_STDIN : 0));
-	setup.open.rows = (uint16_t)rows;
-	setup.open.cols = (uint16_t)cols;
+	setup.open.rows = (uint16_t)e->rows;
+	setup.open.cols = (uint16_t)e->cols;
 	setup.open.cwd = (char *)(uintptr_t)cwd;
 	setup.open.argv = e->args->rest;
 	e->op = opchan_new(e->connect, &setup, &exec_opchan_cb, e);

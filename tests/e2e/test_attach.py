@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import fixtures
@@ -327,6 +328,24 @@ def resize(t):
     b.type('stty size\r')
     wait_for(lambda: b.screen().text.count('20 60') >= 2 or
              b.screen().text.endswith('20 60'), 10, 'b has its size again')
+
+
+@test()
+def a_key_brings_the_size(t):
+    """a key goes to a shell of the terminal's size, its SIGWINCH come or not"""
+    block = 'import os, signal, sys; signal.pthread_sigmask(' \
+        'signal.SIG_BLOCK, [signal.SIGWINCH]); os.execv(sys.argv[1], ' \
+        'sys.argv[1:])'
+    sizes = '--', 'sh', '-c', 'stty -echo; echo ready; ' \
+        'while read -r x; do stty size; done'
+    for way in ('attach', 'local:a'), ('exec', '-t', 'local'):
+        o = t.terminal([sys.executable, '-c', block,
+                        os.path.join(t.bin, 'dlmux'), *way, *sizes])
+        o.see('^ready$')
+        wait_for(lambda o=o: not o.termios()['icanon'], 10, 'raw')
+        o.resize(20, 60)
+        o.type('\r')
+        o.see('^20 60$')
 
 
 @test()
