@@ -496,7 +496,7 @@ ask_there(struct side *s, const char *workspace)
 		s->doubt_ms = (long long)(after - before) / 2;
 		return;
 	}
-	for (line = text; (line = strsep(&last, "\n")) != NULL; )
+	while ((line = strsep(&last, "\n")) != NULL)
 		if (*line != '\0') {
 			if (strncmp(line, "dlmux: ", 7) == 0)
 				line += 7;
@@ -668,15 +668,11 @@ doctor(struct args *args, const char *workspace)
 int
 cmd_doctor(struct args *args)
 {
-	char *workspace = NULL, *shell = NULL, *cause = NULL;
+	char *workspace = NULL, *cause = NULL;
 	int status = 0;
 
 	if (args->nwords > 0)
-		status = query_target(args, args->words[0], NULL, &workspace,
-		    &shell);
-	if (status == 0 && shell != NULL)
-		status = usage_error(args->cmd,
-		    "%s: a workspace is meant, not a shell", args->words[0]);
+		status = query_workspace(args, &workspace);
 	if (status == 0) {
 		/* What is wrong with it is one of the things to tell. */
 		args->place = place_open(NULL, &cause);
@@ -686,6 +682,5 @@ cmd_doctor(struct args *args)
 		args->place = NULL;
 	}
 	free(workspace);
-	free(shell);
 	return status;
 }

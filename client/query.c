@@ -288,3 +288,17 @@ query_target(const struct args *args, const char *text, const char *fallback,
 		*shell = xstrdup(fallback);
 	return 0;
 }
+
+int
+query_workspace(const struct args *args, char **workspace)
+{
+	char *shell;
+	int status = query_target(args, args->words[0], NULL, workspace,
+	    &shell);
+
+	if (status == 0 && shell != NULL)
+		status = usage_error(args->cmd,
+		    "%s: a workspace is meant, not a shell", args->words[0]);
+	free(shell);
+	return status;
+}

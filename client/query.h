@@ -42,5 +42,8 @@ const char *row_get(const struct msg_row *, const char *name);
  * status. shell NULL if none was named and fallback is NULL. */
 int	 query_target(const struct args *, const char *text,
 	    const char *fallback, char **workspace, char **shell);
+/* The first word of a command that is about a workspace, not about a shell. As
+ * query_target(). */
+int	 query_workspace(const struct args *, char **workspace);
 
 #endif
