@@ -2,8 +2,10 @@
 /*
  * JSON strings, numbers and truth values; see json.h.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "../server/base/mem.h"
 #include "json.h"
 
 /* Length of the valid UTF-8 sequence at s, or 0. */
@@ -63,21 +65,7 @@ json_string(struct buf *b, const char *text)
 	buf_u8(b, '"');
 }
 
-bool
-json_truth(struct buf *b, const char *name, const char *value)
-{
-	static const char *const names[] = { "retry", "passive", "read_only" };
-	size_t i;
-
-	for (i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (strcmp(name, names[i]) == 0) {
-			buf_puts(b, strcmp(value, "1") == 0 ? "true" : "false");
-			return true;
-		}
-	return false;
-}
-
-void
+static void
 json_number(struct buf *b, const char *s)
 {
 	size_t i = s[0] == '-', n = strlen(s);
@@ -93,4 +81,47 @@ json_number(struct buf *b, const char *s)
 			return;
 		}
 	buf_puts(b, s);
+}
+
+/* Fields that are no numbers: a shell may be named "1". */
+static const struct {
+	const char	*name;
+	bool		 truth;		/* true or false, not a string */
+} fields[] = {
+	{ "agent", false }, { "command", false }, { "config", false },
+	{ "error", false }, { "fact", false }, { "how", false },
+	{ "instance", false }, { "log", false }, { "passive", true },
+	{ "phase", false }, { "read_only", true }, { "retry", true },
+	{ "shell", false }, { "signal", false }, { "size", false },
+	{ "socket", false }, { "state", false }, { "state_file", false },
+	{ "text", false }, { "title", false }, { "uid", false },
+	{ "value", false }, { "version", false }, { "why", false },
+	{ "workspace", false },
+};
+
+bool
+json_field(struct buf *b, const char *sep, const char *field)
+{
+	const size_t nfields = sizeof fields / sizeof fields[0];
+	const char *eq = strchr(field, '='), *value;
+	char *name;
+	size_t i;
+
+	if (eq == NULL)
+		return false;
+	value = eq + 1;
+	name = xstrndup(field, (size_t)(eq - field));
+	buf_puts(b, sep);
+	json_string(b, name);
+	buf_puts(b, ": ");
+	for (i = 0; i < nfields && strcmp(name, fields[i].name) != 0; i++)
+		;
+	if (i == nfields)
+		json_number(b, value);
+	else if (!fields[i].truth)
+		json_string(b, value);
+	else
+		buf_puts(b, strcmp(value, "1") == 0 ? "true" : "false");
+	free(name);
+	return true;
 }

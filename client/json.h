@@ -9,10 +9,9 @@
 
 /* A quoted string; bytes that are no UTF-8 become U+FFFD. */
 void	 json_string(struct buf *, const char *);
-/* The value of a NAME=VALUE: a bare number if it is one that every reader
- * takes whole, else a string. */
-void	 json_number(struct buf *, const char *);
-/* The same, if a field of that name is true or false everywhere. */
-bool	 json_truth(struct buf *, const char *name, const char *value);
+/* sep and "NAME": VALUE of a row's NAME=VALUE: a string or a truth value if the
+ * field of that name is one everywhere, else a bare number if it is one that
+ * every reader takes whole. False if it is no NAME=VALUE: then nothing. */
+bool	 json_field(struct buf *, const char *sep, const char *field);
 
 #endif

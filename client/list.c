@@ -23,54 +23,20 @@ struct listing {
 	size_t		 nrows, room;
 };
 
-/* Fields that are numbers in the JSON; all others are strings (a shell may be
- * named "1"). */
-static const char *const numbers[] = {
-	"since_ms", "next_ms", "silent_ms", "rtt_us", "transport_pid",
-	"operations", "clients", "rows", "cols", "idle_ms", "age_ms", "pid", "status",
-	"quarantined_at", NULL
-};
-
-static bool
-among(const char *const *names, const char *name)
-{
-	for (; *names != NULL; names++)
-		if (strcmp(*names, name) == 0)
-			return true;
-	return false;
-}
-
 /* --- JSON ------------------------------------------------------------------- */
 
 static void
-json_fields(struct buf *b, const struct msg_row *r)
+json_row(struct buf *b, const struct msg_row *r)
 {
-	const char *eq;
-	char *name;
+	const char *sep = "";
 	size_t i;
-	bool first = true;
 
 	for (i = 0; r->fields[i] != NULL; i++) {
-		if ((eq = strchr(r->fields[i], '=')) == NULL)
-			continue;
-		name = xstrndup(r->fields[i], (size_t)(eq - r->fields[i]));
 		/* The count; the shells themselves stand under this name. */
-		if (r->kind == 'w' && strcmp(name, "shells") == 0) {
-			free(name);
+		if (r->kind == 'w' && strncmp(r->fields[i], "shells=", 7) == 0)
 			continue;
-		}
-		if (!first)
-			buf_puts(b, ", ");
-		first = false;
-		json_string(b, name);
-		buf_puts(b, ": ");
-		if (json_truth(b, name, eq + 1))
-			;
-		else if (among(numbers, name))
-			json_number(b, eq + 1);
-		else
-			json_string(b, eq + 1);
-		free(name);
+		if (json_field(b, sep, r->fields[i]))
+			sep = ", ";
 	}
 }
 
@@ -92,18 +58,18 @@ list_json(const struct listing *l, struct buf *b)
 			if (open)
 				buf_puts(b, shells ? "\n  ]}" : "]}");
 			buf_puts(b, open ? ",\n {" : "\n {");
-			json_fields(b, r);
+			json_row(b, r);
 			buf_puts(b, ", \"shells\": [");
 			open = true;
 			shells = false;
 		} else if (r->kind == 's' && open) {
 			buf_puts(b, shells ? ",\n   {" : "\n   {");
-			json_fields(b, r);
+			json_row(b, r);
 			buf_puts(b, ", \"attached\": [");
 			shells = true;
 		} else if (r->kind == 'a' && shells) {
 			buf_puts(b, clients ? ",\n     {" : "\n     {");
-			json_fields(b, r);
+			json_row(b, r);
 			buf_puts(b, "}");
 			clients = true;
 		}

@@ -35,27 +35,14 @@ status_fields(struct status *s, struct buf *b, char *const *fields,
     const char *before, const char *between)
 {
 	const char *eq;
-	char *name;
 
 	for (; *fields != NULL; fields++) {
-		if ((eq = strchr(*fields, '=')) == NULL)
-			continue;
-		name = xstrndup(*fields, (size_t)(eq - *fields));
-		if (s->json) {
-			buf_puts(b, b->len > 0 ? between : before);
-			json_string(b, name);
-			buf_puts(b, ": ");
-			/* A name may be all digits and stays a name. */
-			if (json_truth(b, name, eq + 1))
-				;
-			else if (strcmp(name, "instance") == 0 ||
-			    strcmp(name, "workspace") == 0)
-				json_string(b, eq + 1);
-			else
-				json_number(b, eq + 1);
-		} else
-			buf_printf(b, "%-12s %s\n", name, eq + 1);
-		free(name);
+		if (s->json)
+			(void)json_field(b, b->len > 0 ? between : before,
+			    *fields);
+		else if ((eq = strchr(*fields, '=')) != NULL)
+			buf_printf(b, "%-12.*s %s\n", (int)(eq - *fields),
+			    *fields, eq + 1);
 	}
 }
 
@@ -63,9 +50,9 @@ status_fields(struct status *s, struct buf *b, char *const *fields,
 static void
 status_workspace(struct status *s, const struct msg_row *row)
 {
-	const char *name = "", *state = "", *text = "";
+	const char *state = row_get(row, "state");
+	const char *text = row_get(row, "text");
 	struct buf one;
-	size_t i;
 
 	if (s->json) {
 		buf_init(&one, 65536);
@@ -76,15 +63,8 @@ status_workspace(struct status *s, const struct msg_row *row)
 		buf_free(&one);
 		return;
 	}
-	for (i = 0; row->fields[i] != NULL; i++) {
-		if (strncmp(row->fields[i], "workspace=", 10) == 0)
-			name = row->fields[i] + 10;
-		else if (strncmp(row->fields[i], "state=", 6) == 0)
-			state = row->fields[i] + 6;
-		else if (strncmp(row->fields[i], "text=", 5) == 0)
-			text = row->fields[i] + 5;
-	}
-	buf_printf(&s->list, "%-12s %s: %s%s%s\n", "", name, state,
+	buf_printf(&s->list, "%-12s %s: %s%s%s\n", "",
+	    row_get(row, "workspace"), state,
 	    strcmp(state, "up") != 0 && text[0] != '\0' ? ", " : "",
 	    strcmp(state, "up") != 0 ? text : "");
 }

@@ -39,21 +39,10 @@ static const struct {
 	{ "shells", "shells resumed", false },
 };
 
-static const char *const texts[] = { "workspace", "state", "text", "phase",
-	"fact", "how", "value", NULL };
-
-static const char *
-get(const struct msg_row *r, const char *name)
-{
-	const char *s = row_value(r, name);
-
-	return s != NULL ? s : "";
-}
-
 static unsigned long long
 number(const struct msg_row *r, const char *name)
 {
-	return strtoull(get(r, name), NULL, 10);
+	return strtoull(row_get(r, name), NULL, 10);
 }
 
 static const struct msg_row *
@@ -71,8 +60,8 @@ head(const struct tracing *t)
 static bool
 foreign_share(const struct msg_row *r)
 {
-	return strcmp(get(r, "phase"), "first-byte") == 0 ||
-	    strcmp(get(r, "phase"), "login") == 0;
+	return strcmp(row_get(r, "phase"), "first-byte") == 0 ||
+	    strcmp(row_get(r, "phase"), "login") == 0;
 }
 
 static unsigned long long
@@ -105,27 +94,12 @@ transport_word(const char *workspace, char *out, size_t max)
 static void
 json_row(struct buf *b, const struct msg_row *r)
 {
-	const char *eq;
-	char *name;
-	size_t i, k;
+	const char *sep = "";
+	size_t i;
 
-	for (i = 0; r->fields[i] != NULL; i++) {
-		if ((eq = strchr(r->fields[i], '=')) == NULL)
-			continue;
-		name = xstrndup(r->fields[i], (size_t)(eq - r->fields[i]));
-		if (i > 0)
-			buf_puts(b, ", ");
-		json_string(b, name);
-		buf_puts(b, ": ");
-		for (k = 0; texts[k] != NULL; k++)
-			if (strcmp(texts[k], name) == 0)
-				break;
-		if (texts[k] != NULL)
-			json_string(b, eq + 1);
-		else
-			json_number(b, eq + 1);
-		free(name);
-	}
+	for (i = 0; r->fields[i] != NULL; i++)
+		if (json_field(b, sep, r->fields[i]))
+			sep = ", ";
 }
 
 static void
@@ -185,7 +159,7 @@ show_phase(struct buf *b, const struct msg_row *r, const struct msg_row *c,
 {
 	unsigned long long us = number(r, "us"), bytes = number(r, "bytes"),
 	    asked = number(r, "asked_us");
-	const char *words = get(r, "phase");
+	const char *words = row_get(r, "phase");
 	char clean[TRACE_CELL];
 	bool counts = bytes > 0;
 	size_t i;
@@ -204,7 +178,7 @@ show_phase(struct buf *b, const struct msg_row *r, const struct msg_row *c,
 			put_bytes(b, ", ", bytes * 1000000 / us);
 		buf_puts(b, us > 0 && bytes > 10000 ? "/s)" : ")");
 	}
-	if (strcmp(get(r, "phase"), "shells") == 0)
+	if (strcmp(row_get(r, "phase"), "shells") == 0)
 		buf_printf(b, " (%llu)", number(c, "shells"));
 	if (asked > 0)
 		buf_printf(b, ", of it %llu.%llu s at a prompt",
@@ -224,7 +198,7 @@ show_total(struct buf *b, const struct tracing *t)
 	put_ms(b, number(c, "total_us"));
 	buf_puts(b, "  in all");
 	if (share > 0) {
-		transport_word(get(c, "workspace"), word, sizeof word);
+		transport_word(row_get(c, "workspace"), word, sizeof word);
 		buf_printf(b, ", of it %s's own %llu.%llu ms",
 		    log_clean(clean, sizeof clean, word), share / 1000,
 		    share % 1000 / 100);
@@ -242,10 +216,10 @@ show_head(struct buf *b, const struct msg_row *c)
 {
 	unsigned long long ago = number(c, "ago_ms") / 1000;
 	char clean[TRACE_CELL], text[1024];
-	const char *state = get(c, "state");
+	const char *state = row_get(c, "state");
 
 	buf_printf(b, "%s: ", log_clean(clean, sizeof clean,
-	    get(c, "workspace")));
+	    row_get(c, "workspace")));
 	if (strcmp(state, "up") == 0)
 		buf_puts(b, "connected");
 	else if (strcmp(state, "failed") == 0)
@@ -255,9 +229,9 @@ show_head(struct buf *b, const struct msg_row *c)
 	buf_printf(b, ago < 120 ? "; begun %llu s ago" :
 	    ago < 7200 ? "; begun %llu min ago" : "; begun %llu h ago",
 	    ago < 120 ? ago : ago < 7200 ? ago / 60 : ago / 3600);
-	if (get(c, "text")[0] != '\0')
+	if (row_get(c, "text")[0] != '\0')
 		buf_printf(b, ": %s", log_clean(text, sizeof text,
-		    get(c, "text")));
+		    row_get(c, "text")));
 	buf_puts(b, "\n");
 }
 
@@ -275,15 +249,15 @@ show_table(struct buf *b, const struct tracing *t)
 	for (i = 0; i < t->nrows; i++)
 		if (t->rows[i].kind == 'p')
 			show_phase(b, &t->rows[i], c, i == last &&
-			    strcmp(get(c, "state"), "failed") == 0);
+			    strcmp(row_get(c, "state"), "failed") == 0);
 	show_total(b, t);
 	for (i = 0; i < t->nrows; i++) {
 		r = &t->rows[i];
 		if (r->kind == 'f')
 			buf_printf(b, "%12s  %s: %s\n",
-			    log_clean(how, sizeof how, get(r, "how")),
-			    log_clean(name, sizeof name, get(r, "fact")),
-			    log_clean(value, sizeof value, get(r, "value")));
+			    log_clean(how, sizeof how, row_get(r, "how")),
+			    log_clean(name, sizeof name, row_get(r, "fact")),
+			    log_clean(value, sizeof value, row_get(r, "value")));
 	}
 }
 
@@ -353,8 +327,8 @@ tracing_show(struct tracing *t, bool json, int status)
 	if (say_out(b.data, b.len) == -1)
 		status = STATUS_FAILED;
 	buf_free(&b);
-	if (t->patient && strcmp(get(c, "state"), "up") != 0) {
-		say("%s: %s", get(c, "workspace"), get(c, "text"));
+	if (t->patient && strcmp(row_get(c, "state"), "up") != 0) {
+		say("%s: %s", row_get(c, "workspace"), row_get(c, "text"));
 		status = STATUS_FAILED;
 	}
 	return status;
@@ -375,13 +349,10 @@ cmd_trace(struct args *args)
 {
 	struct query q;
 	struct tracing *t;
-	char *workspace, *shell;
+	char *workspace;
 	int status;
 
-	status = query_target(args, args->words[0], NULL, &workspace, &shell);
-	if (status == 0 && shell != NULL)
-		status = usage_error(args->cmd,
-		    "%s: a workspace is meant, not a shell", args->words[0]);
+	status = query_workspace(args, &workspace);
 	if (status == 0) {
 		memset(&q, 0, sizeof q);
 		q.args = args;
@@ -392,6 +363,5 @@ cmd_trace(struct args *args)
 		tracing_free(t);
 	}
 	free(workspace);
-	free(shell);
 	return status;
 }
