@@ -85,14 +85,14 @@ making_made(struct making *m)
 
 /* Whose size it has is the server's to know, not the agent's. */
 static void
-making_sizing(struct making *m)
+making_sizing(struct making *m, int use_flags)
 {
 	struct msg_sizing z = { m->uid, m->workspace, m->shell,
 	    (char *)(uintptr_t)m->size };
 	struct buf b;
 
 	m->sizing = connect_channel(m->connect);
-	connect_use(m->connect, m->sizing, m->workspace, 0);
+	connect_use(m->connect, m->sizing, m->workspace, use_flags);
 	buf_init(&b, WIRE_WORDS_MAX);
 	msg_sizing_put(&b, &z);
 	connect_send(m->connect, CONN_CONTROL, F_SIZING, m->sizing, &b);
@@ -111,7 +111,7 @@ making_started(struct opchan *op, const struct msg_started *s, void *arg)
 	if (m->size == NULL)
 		making_made(m);
 	else
-		making_sizing(m);
+		making_sizing(m, 0);
 }
 
 /* The answer: the shell is there in any case. */
@@ -157,7 +157,7 @@ making_up(struct connect *c, void *arg)
 
 	(void)c;
 	if (m->uid != 0)
-		making_sizing(m);	/* made, by another server */
+		making_sizing(m, USE_AGAIN);	/* made, by another server */
 	else
 		opchan_up(m->op);
 }
@@ -171,8 +171,7 @@ making_down(struct connect *c, const char *why, void *arg)
 	(void)why;
 	prompter_forget(m->prompter);
 	m->sizing = 0;
-	if (m->uid == 0)
-		opchan_down(m->op);
+	opchan_down(m->op);
 }
 
 static void
