@@ -91,7 +91,7 @@ attach_fresh_name(struct workspace *w, unsigned int skip)
 static char **
 attach_env(const struct attachment *a, const char *shell)
 {
-	const struct chan *ch = sclient_chan(a->client, a->channel);
+	const struct chan *ch = chan_find(a->client, a->channel);
 	char *const *from = a->want.env, *const *sent = NULL;
 	size_t i, n = 0;
 	char **env;

@@ -429,19 +429,6 @@ struct sclient {
 	uint64_t		 over_uid;
 };
 
-/* A channel of a client that is about a workspace. */
-struct chan {
-	TAILQ_ENTRY(chan)	 entry;		/* of the client */
-	TAILQ_ENTRY(chan)	 ws_entry;
-	struct sclient		*client;
-	uint32_t		 number;
-	struct workspace	*ws;		/* NULL: USE failed */
-	uint8_t			 flags;		/* USE_* */
-	/* What SendEnv names of the client's, for a shell that ATTACH makes. */
-	char			**sent_env;
-	struct relay		*relay;		/* of its operation, or NULL */
-};
-
 void	 sclient_new(struct server *, int fd, pid_t pid);
 void	 sclient_reap(struct server *);
 /* Over: said why, logged; freed at the end of the pass. */
@@ -458,11 +445,31 @@ void	 sclient_done(struct sclient *, uint32_t channel, enum refusal,
 /* Something to tell a user beside what was asked; *text is freed, and NULL
  * from then on: once is enough. Nothing if it is NULL. */
 void	 sclient_news(struct sclient *, uint32_t channel, char **text);
-struct chan *sclient_chan(struct sclient *, uint32_t number);
 /* It sent stream bytes for that link: not read on while the link's queue is
  * long. sclient_release() lets those go on whose link has drained. */
 void	 sclient_hold(struct sclient *, struct workspace *);
 void	 sclient_release(struct workspace *);
+
+/* --- chan.c ------------------------------------------------------------- */
+
+/* A channel of a client that is about a workspace. */
+struct chan {
+	TAILQ_ENTRY(chan)	 entry;		/* of the client */
+	TAILQ_ENTRY(chan)	 ws_entry;
+	struct sclient		*client;
+	uint32_t		 number;
+	struct workspace	*ws;		/* NULL: USE failed */
+	uint8_t			 flags;		/* USE_* */
+	/* What SendEnv names of the client's, for a shell that ATTACH makes. */
+	char			**sent_env;
+	struct relay		*relay;		/* of its operation, or NULL */
+};
+
+struct chan *chan_find(struct sclient *, uint32_t number);
+void	 chan_free(struct chan *);
+/* USE, and what comes behind it on the channel. */
+void	 chan_frame(struct sclient *, uint8_t type, uint32_t channel,
+	    const uint8_t *, size_t);
 
 /* --- relay.c ------------------------------------------------------------ */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * One connected client: greeting, the table of what it may say in which
- * state, and its channels. A client that breaks a rule is told which, dropped
- * and logged; nobody else notices.
+ * state, and requests that are answered at once. A client that breaks a rule
+ * is told which, dropped and logged; nobody else notices.
  */
 #include <sys/utsname.h>
 #include <stdarg.h>
@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/sendenv.h"
 #include "inside.h"
 
 #define HELLO_MAX	65536
@@ -34,12 +33,6 @@ static void	 on_nothing(struct sclient *, uint8_t, uint32_t,
 static void	 on_bye(struct sclient *, uint8_t, uint32_t, const uint8_t *,
 		    size_t);
 static void	 on_fail(struct sclient *, uint8_t, uint32_t, const uint8_t *,
-		    size_t);
-static void	 on_use(struct sclient *, uint8_t, uint32_t, const uint8_t *,
-		    size_t);
-static void	 on_open(struct sclient *, uint8_t, uint32_t, const uint8_t *,
-		    size_t);
-static void	 on_relay(struct sclient *, uint8_t, uint32_t, const uint8_t *,
 		    size_t);
 static void	 on_reply(struct sclient *, uint8_t, uint32_t, const uint8_t *,
 		    size_t);
@@ -67,14 +60,14 @@ static const struct handler {
 	{ F_RECEIVED,	MAY_CLIENT | MAY_ASKPASS,	on_nothing },
 	{ F_BYE,	MAY_CLIENT | MAY_ASKPASS,	on_bye },
 	{ F_FAIL,	MAY_CLIENT | MAY_ASKPASS,	on_fail },
-	{ F_USE,	MAY_CLIENT | MAY_CHANNEL,	on_use },
-	{ F_OPEN,	MAY_CLIENT | MAY_CHANNEL,	on_open },
-	{ F_DATA,	MAY_CLIENT | MAY_CHANNEL,	on_relay },
-	{ F_END,	MAY_CLIENT | MAY_CHANNEL,	on_relay },
-	{ F_CREDIT,	MAY_CLIENT | MAY_CHANNEL,	on_relay },
-	{ F_SIGNAL,	MAY_CLIENT | MAY_CHANNEL,	on_relay },
-	{ F_WINCH,	MAY_CLIENT | MAY_CHANNEL,	on_relay },
-	{ F_CLOSE,	MAY_CLIENT | MAY_CHANNEL,	on_relay },
+	{ F_USE,	MAY_CLIENT | MAY_CHANNEL,	chan_frame },
+	{ F_OPEN,	MAY_CLIENT | MAY_CHANNEL,	chan_frame },
+	{ F_DATA,	MAY_CLIENT | MAY_CHANNEL,	chan_frame },
+	{ F_END,	MAY_CLIENT | MAY_CHANNEL,	chan_frame },
+	{ F_CREDIT,	MAY_CLIENT | MAY_CHANNEL,	chan_frame },
+	{ F_SIGNAL,	MAY_CLIENT | MAY_CHANNEL,	chan_frame },
+	{ F_WINCH,	MAY_CLIENT | MAY_CHANNEL,	chan_frame },
+	{ F_CLOSE,	MAY_CLIENT | MAY_CHANNEL,	chan_frame },
 	{ F_MANNER,	MAY_CLIENT,			attach_frame },
 	{ F_ATTACH,	MAY_CLIENT,			attach_frame },
 	{ F_SHOWN,	MAY_CLIENT,			attach_frame },
@@ -191,15 +184,8 @@ sclient_let_go(struct sclient *c)
 	attach_free(c->att);
 	c->att = NULL;
 	request_client_gone(c);
-	while ((ch = TAILQ_FIRST(&c->chans)) != NULL) {
-		relay_cancel(ch->relay);
-		if (ch->ws != NULL)
-			workspace_chan_gone(ch->ws, ch);
-		TAILQ_REMOVE(&c->chans, ch, entry);
-		strv_free(ch->sent_env);
-		free(ch);
-	}
-	c->nchans = 0;
+	while ((ch = TAILQ_FIRST(&c->chans)) != NULL)
+		chan_free(ch);
 	if (c->hello_ev != NULL)
 		event_free(c->hello_ev);
 	c->hello_ev = NULL;
@@ -500,143 +486,7 @@ on_fail(struct sclient *c, uint8_t type, uint32_t channel,
 	sclient_close(c, false);
 }
 
-/* --- channels ----------------------------------------------------------- */
-
-struct chan *
-sclient_chan(struct sclient *c, uint32_t number)
-{
-	struct chan *ch;
-
-	TAILQ_FOREACH(ch, &c->chans, entry)
-		if (ch->number == number)
-			return ch;
-	return NULL;
-}
-
-static struct chan *
-chan_get(struct sclient *c, uint32_t number)
-{
-	struct chan *ch;
-
-	if ((ch = sclient_chan(c, number)) != NULL) {
-		/* Used anew: what it was about before is over. */
-		relay_cancel(ch->relay);
-		if (ch->ws != NULL)
-			workspace_chan_gone(ch->ws, ch);
-		ch->ws = NULL;
-		return ch;
-	}
-	if (c->nchans >= CLIENT_CHANNELS_MAX)
-		return NULL;
-	ch = xcalloc(1, sizeof *ch);
-	ch->client = c;
-	ch->number = number;
-	TAILQ_INSERT_HEAD(&c->chans, ch, entry);
-	c->nchans++;
-	return ch;
-}
-
-static void
-use_failed(struct chan *ch, const char *workspace, const char *why)
-{
-	struct msg_link m;
-	struct buf b;
-	char *none[] = { NULL };
-
-	memset(&m, 0, sizeof m);
-	m.state = LINK_FAILED;
-	m.workspace = xstrdup(workspace);
-	m.text = xstrdup(why);
-	m.send_env = none;
-	buf_init(&b, HELLO_MAX);
-	msg_link_put(&b, &m);
-	sclient_send_buf(ch->client, CONN_CONTROL, F_LINK, ch->number, &b);
-	buf_free(&b);
-	free(m.workspace);
-	free(m.text);
-}
-
-static void
-on_use(struct sclient *c, uint8_t type, uint32_t channel,
-    const uint8_t *data, size_t len)
-{
-	struct workspace *w;
-	struct msg_use m;
-	struct chan *ch;
-	char *cause = NULL;
-
-	(void)type;
-	if (msg_use_get(&m, data, len) == -1) {
-		sclient_fail(c, R_ERROR, "a USE is damaged");
-		return;
-	}
-	if (m.flags & USE_READ_ONLY)
-		c->read_only = true;
-	if ((ch = chan_get(c, channel)) == NULL) {
-		sclient_fail(c, R_LIMIT, "more than %u channels",
-		    CLIENT_CHANNELS_MAX);
-		goto out;
-	}
-	ch->flags = m.flags;
-	if (m.flags & USE_PASSIVE)
-		w = workspace_known(c->server, m.workspace);
-	else
-		w = NULL;
-	if (w == NULL)
-		w = workspace_resolve(c->server, m.workspace, m.env, &cause);
-	if (w == NULL) {
-		use_failed(ch, m.workspace, cause != NULL ? cause : "unknown");
-		goto out;
-	}
-	if (m.flags & USE_REFRESH) {
-		if (w->up)
-			link_send(w->link, CONN_CONTROL, F_REFRESH, 0, NULL, 0);
-		else
-			w->refresh = true;
-	}
-	if (!(m.flags & USE_PASSIVE))
-		workspace_connect(w, m.env, m.flags & USE_AGAIN ?
-		    m.flags & USE_MAY_PROMPT ? LINK_WAITING : LINK_RETURN :
-		    m.flags & USE_MAY_PROMPT ? LINK_ASK : LINK_USER);
-	/* Only now one of those who are told of changes: once is enough. */
-	ch->ws = w;
-	strv_free(ch->sent_env);
-	ch->sent_env = sendenv_pick(m.env, w->send_env);
-	TAILQ_INSERT_TAIL(&w->chans, ch, ws_entry);
-	workspace_tell(w, ch);
-	workspace_changed(w);
-out:
-	free(cause);
-	msg_use_free(&m);
-}
-
-static void
-on_open(struct sclient *c, uint8_t type, uint32_t channel,
-    const uint8_t *data, size_t len)
-{
-	struct chan *ch = sclient_chan(c, channel);
-
-	(void)type;
-	if (ch == NULL) {
-		sclient_fail(c, R_ERROR, "OPEN without USE");
-		return;
-	}
-	relay_open(ch, data, len);
-}
-
-static void
-on_relay(struct sclient *c, uint8_t type, uint32_t channel,
-    const uint8_t *data, size_t len)
-{
-	struct chan *ch = sclient_chan(c, channel);
-
-	if (ch == NULL) {
-		sclient_fail(c, R_ERROR, "%s without USE",
-		    frame_kind(type)->name);
-		return;
-	}
-	relay_from_client(ch, type, data, len);
-}
+/* --- flow --------------------------------------------------------------- */
 
 void
 sclient_hold(struct sclient *c, struct workspace *w)
@@ -685,7 +535,7 @@ on_reply(struct sclient *c, uint8_t type, uint32_t channel,
 		goto out;
 	}
 	/* Late answers (the ssh is gone) are nobody's fault. */
-	ch = sclient_chan(c, channel);
+	ch = chan_find(c, channel);
 	if (ch != NULL && ch->ws != NULL)
 		(void)workspace_reply(ch->ws, ch, id, ok, text);
 out:

@@ -307,7 +307,7 @@ struct workspace *
 workspace_for(struct sclient *c, uint32_t channel, const char *name,
     char **cause)
 {
-	struct chan *ch = sclient_chan(c, channel);
+	struct chan *ch = chan_find(c, channel);
 	struct workspace *w;
 
 	if (ch != NULL && ch->ws != NULL)
