@@ -205,9 +205,13 @@ text_ascii(struct screen *s, const uint8_t *p, size_t n)
 
 	if (n > 0)
 		s->last = p[n - 1];
-	for (; n > 0 && s->grid->doubled; n--)
-		put_one(s, *p++, 1);
 	while (n > 0) {
+		/* The next row may be one, too. */
+		if (cursor_cells(s) == 2 || (s->wrap && s->grid->doubled)) {
+			put_one(s, *p++, 1);
+			n--;
+			continue;
+		}
 		right = make_room(s, 1);
 		run = right - s->col;
 		if ((size_t)run > n)

@@ -131,6 +131,11 @@ START_TEST(rows_of_double_width)
 	screen_resize(s, 5, 12);
 	put("\033[1;12Hz");
 	row_is(0, "a b c d e  z");
+	/* One text over rows of both sizes. */
+	put("\033c\033[2H\033#6\033[Habcdefghijklmnopqrst");
+	row_is(0, "abcdefghijkl");
+	row_is(1, "m n o p q r");
+	row_is(2, "st");
 }
 END_TEST
 
