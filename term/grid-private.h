@@ -115,6 +115,5 @@ void	 grid_row_alloc(struct row *, int cols);
 void	 grid_page_alloc(struct grid *, int page);
 /* No wide character may lie across the border before column x. */
 void	 grid_split(struct row *, int x);
-size_t	 grid_utf8(uint32_t cp, char *out);	/* at most 4 bytes */
 
 #endif

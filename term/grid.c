@@ -7,6 +7,7 @@
 
 #include "../server/base/mem.h"
 #include "grid-private.h"
+#include "utf8.h"
 #include "word.h"
 
 /* Lines that the processor is told of before they are dropped. */
@@ -335,7 +336,7 @@ grid_combine(struct grid *g, int y, int x, uint32_t cp)
 	if (c->ch == 0)
 		return;
 	len = grid_text(g, c, text);
-	len += grid_utf8(cp, text + len);
+	len += utf8_put(text + len, cp);
 	if (len >= GRID_TEXT_MAX)
 		return;		/* enough marks on one letter */
 	if ((index = grid_cluster_index(g, text, len)) == INTERN_NONE)
@@ -661,33 +662,6 @@ grid_link(const struct grid *g, uint32_t i, const char **id)
 }
 
 size_t
-grid_utf8(uint32_t cp, char *out)
-{
-	uint8_t *p = (uint8_t *)out;
-
-	if (cp < 0x80) {
-		p[0] = cp;
-		return 1;
-	}
-	if (cp < 0x800) {
-		p[0] = 0xc0 | cp >> 6;
-		p[1] = 0x80 | (cp & 0x3f);
-		return 2;
-	}
-	if (cp < 0x10000) {
-		p[0] = 0xe0 | cp >> 12;
-		p[1] = 0x80 | (cp >> 6 & 0x3f);
-		p[2] = 0x80 | (cp & 0x3f);
-		return 3;
-	}
-	p[0] = 0xf0 | cp >> 18;
-	p[1] = 0x80 | (cp >> 12 & 0x3f);
-	p[2] = 0x80 | (cp >> 6 & 0x3f);
-	p[3] = 0x80 | (cp & 0x3f);
-	return 4;
-}
-
-size_t
 grid_text(const struct grid *g, const struct cell *c, char *out)
 {
 	const void *text;
@@ -704,5 +678,5 @@ grid_text(const struct grid *g, const struct cell *c, char *out)
 		*out = ' ';
 		return 1;
 	}
-	return grid_utf8(c->ch, out);
+	return utf8_put(out, c->ch);
 }

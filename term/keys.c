@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "keys.h"
+#include "utf8.h"
 
 /* As in the sequences: a parameter of 1 + these. */
 enum { MOD_SHIFT = 1, MOD_ALT = 2, MOD_CTRL = 4 };
@@ -64,27 +65,6 @@ static const struct key {
 	{ "KP6", FORM_KEYPAD, 'v', '6' }, { "KP7", FORM_KEYPAD, 'w', '7' },
 	{ "KP8", FORM_KEYPAD, 'x', '8' }, { "KP9", FORM_KEYPAD, 'y', '9' },
 };
-
-static void
-put_utf8(struct buf *b, uint32_t ch)
-{
-	if (ch < 0x80) {
-		buf_u8(b, (uint8_t)ch);
-		return;
-	}
-	if (ch < 0x800)
-		buf_u8(b, (uint8_t)(0xc0 | ch >> 6));
-	else {
-		if (ch < 0x10000)
-			buf_u8(b, (uint8_t)(0xe0 | ch >> 12));
-		else {
-			buf_u8(b, (uint8_t)(0xf0 | ch >> 18));
-			buf_u8(b, (uint8_t)(0x80 | (ch >> 12 & 0x3f)));
-		}
-		buf_u8(b, (uint8_t)(0x80 | (ch >> 6 & 0x3f)));
-	}
-	buf_u8(b, (uint8_t)(0x80 | (ch & 0x3f)));
-}
 
 /* The whole string as one character; 0 if it is not one. */
 static uint32_t
@@ -158,6 +138,7 @@ other_wants(uint32_t ch, int mods, uint8_t level)
 static void
 put_char(struct buf *b, uint32_t ch, int mods, const struct screen_modes *m)
 {
+	char text[UTF8_BYTES];
 	int c;
 
 	if (kitty_wants(ch, mods, m->kitty_flags)) {
@@ -190,7 +171,7 @@ put_char(struct buf *b, uint32_t ch, int mods, const struct screen_modes *m)
 			return;
 		}
 	}
-	put_utf8(b, ch);
+	buf_put(b, text, utf8_put(text, ch));
 }
 
 static void

@@ -14,6 +14,7 @@
 #include "../server/base/mem.h"
 #include "mouse.h"
 #include "screen.h"
+#include "utf8.h"
 
 /* CSI < and three numbers of five digits. */
 #define HELD_MAX	32
@@ -138,16 +139,6 @@ report_move(struct mouse *m, const struct mouse_view *v, struct report *r,
 	return inside;
 }
 
-static void
-put_utf8(struct buf *out, uint32_t c)
-{
-	if (c >= 0x80) {
-		buf_u8(out, (uint8_t)(0xc0 | c >> 6));
-		c = 0x80 | (c & 63);
-	}
-	buf_u8(out, (uint8_t)c);
-}
-
 /* CSI M and three numbers, as they came. */
 static void
 bytes_done(struct mouse *m, const struct mouse_view *v, struct buf *out)
@@ -156,6 +147,7 @@ bytes_done(struct mouse *m, const struct mouse_view *v, struct buf *out)
 	int max = utf8 ? UTF8_MAX : BYTE_MAX, i;
 	struct report r = { m->number[0] - 32, (int)m->number[1] - 33,
 	    (int)m->number[2] - 33, false };
+	char text[UTF8_BYTES];
 	uint32_t n[3];
 
 	m->nheld = 0;
@@ -170,7 +162,7 @@ bytes_done(struct mouse *m, const struct mouse_view *v, struct buf *out)
 	buf_puts(out, "\033[M");
 	for (i = 0; i < 3; i++)
 		if (utf8)
-			put_utf8(out, n[i]);
+			buf_put(out, text, utf8_put(text, n[i]));
 		else
 			buf_u8(out, (uint8_t)n[i]);
 }

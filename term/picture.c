@@ -8,6 +8,7 @@
 #include "../server/base/limits.h"
 #include "outer.h"
 #include "picture.h"
+#include "utf8.h"
 #include "width.h"
 
 void
@@ -393,22 +394,5 @@ picture_cell_text(const struct picture *p, const struct pcell *c, char *out)
 		memcpy(out, data, len);
 		return len;
 	}
-	if (ch < 0x80) {
-		*out = (char)ch;
-		return 1;
-	}
-	len = 0;
-	if (ch < 0x800)
-		out[len++] = (char)(0xc0 | ch >> 6);
-	else {
-		if (ch < 0x10000)
-			out[len++] = (char)(0xe0 | ch >> 12);
-		else {
-			out[len++] = (char)(0xf0 | ch >> 18);
-			out[len++] = (char)(0x80 | (ch >> 12 & 0x3f));
-		}
-		out[len++] = (char)(0x80 | (ch >> 6 & 0x3f));
-	}
-	out[len++] = (char)(0x80 | (ch & 0x3f));
-	return len;
+	return utf8_put(out, ch);
 }

@@ -12,6 +12,7 @@
 #include "charset.h"
 #include "checkpoint.h"
 #include "screen-private.h"
+#include "utf8.h"
 #include "width.h"
 
 struct loader {
@@ -144,7 +145,7 @@ is_cluster(const uint8_t *p, size_t len)
 {
 	uint32_t cp;
 	size_t n, i;
-	char back[4];
+	char back[UTF8_BYTES];
 
 	while (len > 0) {
 		n = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
@@ -153,7 +154,7 @@ is_cluster(const uint8_t *p, size_t len)
 		cp = n == 1 ? p[0] : p[0] & (0x7f >> n);
 		for (i = 1; i < n; i++)
 			cp = cp << 6 | (p[i] & 0x3f);
-		if (!visible(cp) || grid_utf8(cp, back) != n ||
+		if (!visible(cp) || utf8_put(back, cp) != n ||
 		    memcmp(back, p, n) != 0)
 			return false;
 		p += n;
