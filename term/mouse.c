@@ -13,6 +13,7 @@
 
 #include "../server/base/mem.h"
 #include "mouse.h"
+#include "paste.h"
 #include "screen.h"
 #include "utf8.h"
 
@@ -198,7 +199,7 @@ csi_done(struct mouse *m, const struct mouse_view *v, struct buf *out)
 	struct report r;
 	uint32_t n[3];
 
-	if (m->nheld == 6 && memcmp(m->held, "\033[200~", 6) == 0) {
+	if (paste_begins(m->held, m->nheld)) {
 		let_go(m, out);
 		m->state = STATE_PASTE;
 		m->paste = 0;
@@ -286,20 +287,6 @@ one_number(struct mouse *m, const struct mouse_view *v, uint8_t c,
 		bytes_done(m, v, out);
 }
 
-static void
-one_paste(struct mouse *m, uint8_t c, struct buf *out)
-{
-	static const char end[] = "\033[201~";
-
-	buf_u8(out, c);
-	if (c == (uint8_t)end[m->paste])
-		m->paste++;
-	else
-		m->paste = c == 27;
-	if (m->paste == sizeof end - 1)
-		m->state = STATE_PLAIN;
-}
-
 void
 mouse_feed(struct mouse *m, const struct mouse_view *v, const void *data,
     size_t len, struct buf *out)
@@ -335,7 +322,9 @@ mouse_feed(struct mouse *m, const struct mouse_view *v, const void *data,
 			one_number(m, v, *p, out);
 			break;
 		case STATE_PASTE:
-			one_paste(m, *p, out);
+			buf_u8(out, *p);
+			if (paste_mark(PASTE_END, &m->paste, (char)*p))
+				m->state = STATE_PLAIN;
 			break;
 		}
 		p += n;

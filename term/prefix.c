@@ -9,6 +9,7 @@
 
 #include "../server/base/mem.h"
 #include "keys.h"
+#include "paste.h"
 
 /* The longest sequence held back whole: a key event with text has some 40
  * bytes. A longer one is no key and passes as it comes. */
@@ -40,8 +41,6 @@ struct prefix {
 	int		 tail;		/* bytes of a dropped character */
 	size_t		 paste;		/* how much of the end was seen */
 };
-
-static const char paste_end[] = "\033[201~";
 
 /* What an event says. */
 struct event {
@@ -267,7 +266,7 @@ csi_done(struct prefix *p, const char *cmds, struct buf *out)
 	int ch;
 
 	p->state = STATE_PLAIN;
-	if (p->nheld == 6 && memcmp(p->held, "\033[200~", 6) == 0) {
+	if (paste_begins(p->held, p->nheld)) {
 		p->armed = false;
 		p->state = STATE_PASTE;
 		p->paste = 0;
@@ -424,11 +423,7 @@ one_byte(struct prefix *p, const char *cmds, uint8_t c, struct buf *out)
 		return 0;
 	case STATE_PASTE:
 		buf_u8(out, c);
-		if (c == (uint8_t)paste_end[p->paste])
-			p->paste++;
-		else
-			p->paste = c == 27;
-		if (p->paste == sizeof paste_end - 1)
+		if (paste_mark(PASTE_END, &p->paste, (char)c))
 			p->state = STATE_PLAIN;
 		return 0;
 	}

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../server/base/mem.h"
+#include "paste.h"
 #include "replies.h"
 
 /* The longest answer: OSC 4;255;rgba: with four times four digits, DA1 of a
@@ -45,8 +46,6 @@ struct replies {
 	bool		 paste;
 	size_t		 mark;		/* bytes of its beginning, or end */
 };
-
-static const char paste_begin[] = "\033[200~", paste_end[] = "\033[201~";
 
 struct replies *
 replies_new(void)
@@ -223,14 +222,9 @@ match(const struct replies *r, int *which, const char **spec)
 static void
 pass(struct replies *r, char c, struct buf *out)
 {
-	const char *want = r->paste ? paste_end : paste_begin;
-
 	buf_u8(out, (uint8_t)c);
-	r->mark = c == want[r->mark] ? r->mark + 1 : c == '\033';
-	if (want[r->mark] == '\0') {
+	if (paste_mark(r->paste ? PASTE_END : PASTE_BEGIN, &r->mark, c))
 		r->paste = !r->paste;
-		r->mark = 0;
-	}
 }
 
 static void
