@@ -212,18 +212,20 @@ answers_dcs(struct screen *s)
 
 /* --- colours ------------------------------------------------------------- */
 
-void
-screen_ask_answer(const struct screen_ask *ask, const struct theme *theme,
-    struct buf *b)
+/* Which colour is the answer, or decides on it? */
+static int
+colour_of(const struct screen_ask *ask)
 {
-	uint32_t c;
+	return ask->which == SCREEN_ASK_SCHEME ? THEME_BACKGROUND : ask->which;
+}
 
+static void
+colour_put(const struct screen_ask *ask, uint32_t c, struct buf *b)
+{
 	if (ask->which == SCREEN_ASK_SCHEME) {
-		c = theme_colour(theme, THEME_BACKGROUND);
 		buf_printf(b, "\033[?997;%dn", theme_dark(c) ? 1 : 2);
 		return;
 	}
-	c = theme_colour(theme, ask->which);
 	if (ask->which < THEME_FOREGROUND)
 		buf_printf(b, "\033]4;%d;", ask->which);
 	else
@@ -235,11 +237,17 @@ screen_ask_answer(const struct screen_ask *ask, const struct theme *theme,
 }
 
 void
+screen_ask_answer(const struct screen_ask *ask, const struct theme *theme,
+    struct buf *b)
+{
+	colour_put(ask, theme_colour(theme, colour_of(ask)), b);
+}
+
+void
 answers_colour(struct screen *s, int which, uint64_t at)
 {
 	struct screen_ask ask = { which, s->filter.bell };
-	int i = which == SCREEN_ASK_SCHEME ? THEME_BACKGROUND : which;
-	struct theme own;
+	int i = colour_of(&ask);
 	struct buf b;
 
 	if (!s->palette_set[i] && s->cb.colour != NULL) {
@@ -248,11 +256,9 @@ answers_colour(struct screen *s, int which, uint64_t at)
 	}
 	if (s->cb.answer == NULL)
 		return;
-	memset(&own, 0, sizeof own);
-	own.known[i] = s->palette_set[i];
-	own.rgb[i] = s->palette[i];
 	buf_init(&b, 64);
-	screen_ask_answer(&ask, &own, &b);
+	colour_put(&ask, s->palette_set[i] ? s->palette[i] :
+	    theme_colour(NULL, i), &b);
 	s->cb.answer(at, b.data, b.len, s->cb.arg);
 	buf_free(&b);
 }

@@ -89,8 +89,8 @@ theme_parse(const char *spec, uint32_t *rgb)
 
 /* --- what is usual ------------------------------------------------------ */
 
-uint32_t
-theme_usual(int i)
+static uint32_t
+usual(int i)
 {
 	static const uint32_t first[16] = {
 		0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd,
@@ -117,8 +117,7 @@ theme_usual(int i)
 uint32_t
 theme_colour(const struct theme *t, int which)
 {
-	return t != NULL && t->known[which] ? t->rgb[which] :
-	    theme_usual(which);
+	return t != NULL && t->known[which] ? t->rgb[which] : usual(which);
 }
 
 bool

@@ -24,9 +24,8 @@ bool	 theme_any(const struct theme *);
  * #RGB, #RRGGBB, ... Names are not known: each terminal's table of them is its
  * own. */
 bool	 theme_parse(const char *spec, uint32_t *rgb);
-/* What a colour usually is: xterm's palette, light grey on black. */
-uint32_t theme_usual(int which);
-/* The one that is known, else the usual one. theme may be NULL. */
+/* The one that is known, else what a colour usually is: xterm's palette, light
+ * grey on black. theme may be NULL. */
 uint32_t theme_colour(const struct theme *, int which);
 /* Light letters on a dark ground? */
 bool	 theme_dark(uint32_t background);
