@@ -597,8 +597,7 @@ emit(struct view *v, struct buf *b)
 	if (v->bell)
 		buf_puts(b, "\a");
 	buf_put(b, v->clipboard.data, v->clipboard.len);
-	if (buf_ok(&v->notes))
-		buf_put(b, v->notes.data, v->notes.len);
+	buf_put(b, v->notes.data, v->notes.len);
 	v->bell = false;
 	buf_reset(&v->clipboard);
 	buf_reset(&v->notes);
