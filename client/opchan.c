@@ -57,17 +57,6 @@ struct opchan {
 	bool			 winch;
 };
 
-static char **
-strv_copy(char *const *v)
-{
-	size_t i, n = strv_len(v);
-	char **out = xcalloc(n + 1, sizeof *out);
-
-	for (i = 0; i < n; i++)
-		out[i] = xstrdup(v[i]);
-	return out;
-}
-
 struct opchan *
 opchan_new(struct connect *connect, const struct opchan_setup *setup,
     const struct opchan_cb *cb, void *arg)

@@ -171,21 +171,6 @@ workspace_known(struct server *s, const char *text)
 	return w;
 }
 
-static char **
-strv_copy(char **v)
-{
-	char **out;
-	size_t i, n;
-
-	if (v == NULL)
-		return NULL;
-	n = strv_len(v);
-	out = xcalloc(n + 1, sizeof *out);
-	for (i = 0; i < n; i++)
-		out[i] = xstrdup(v[i]);
-	return out;
-}
-
 /* What an agent knows us by. Two workspaces may be one place (ssh:localhost
  * and local, two names of a host): were they one server to its agent, each link
  * would fence the other off for ever. */

@@ -51,7 +51,7 @@ daemon_say(int *ready, const char *text)
 char **
 agent_env(const struct agent *a)
 {
-	char **env = env_copy(a->env);
+	char **env = strv_copy(a->env);
 
 	env_complete(&env);
 	return env;
@@ -389,7 +389,7 @@ daemon_main(int ready)
 	LIST_INIT(&a->handoffs);
 	op_init(a);
 	random_bytes(a->id, sizeof a->id);
-	a->env = env_copy(environ);
+	a->env = strv_copy(environ);
 	env_clean(a->env);
 	a->procs = procs_new(a->base);
 	a->probe = envprobe_new(a);

@@ -84,17 +84,6 @@ env_unset(char **env, const char *name)
 }
 
 char **
-env_copy(char *const *env)
-{
-	size_t i, n = env != NULL ? strv_len(env) : 0;
-	char **copy = xcalloc(n + 1, sizeof *copy);
-
-	for (i = 0; i < n; i++)
-		copy[i] = xstrdup(env[i]);
-	return copy;
-}
-
-char **
 env_split(const void *data, size_t len)
 {
 	const char *p = data, *end = p + len, *e;

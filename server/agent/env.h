@@ -15,7 +15,6 @@ const char *env_get(char *const *env, const char *name);	/* or NULL */
 void	 env_set(char ***env, const char *name, const char *value);
 void	 env_put(char ***env, const char *name_value);
 void	 env_unset(char **env, const char *name);
-char	**env_copy(char *const *env);
 /* Entries ended by NUL each; those that are none are left out. */
 char	**env_split(const void *, size_t);
 /* Removes SSH_CONNECTION and its like, terminals, DLMUX*; for one that came

@@ -259,7 +259,7 @@ envprobe_env(const struct agent *a, uint8_t mode)
 {
 	const struct probe *p = &a->probe->mode[mode];
 
-	return p->env != NULL ? env_copy(p->env) : NULL;
+	return p->env != NULL ? strv_copy(p->env) : NULL;
 }
 
 void

@@ -332,3 +332,14 @@ strv_len(char *const *v)
 		n++;
 	return n;
 }
+
+char **
+strv_copy(char *const *v)
+{
+	size_t i, n = strv_len(v);
+	char **copy = xcalloc(n + 1, sizeof *copy);
+
+	for (i = 0; i < n; i++)
+		copy[i] = xstrdup(v[i]);
+	return copy;
+}

@@ -79,5 +79,6 @@ bool	 rd_end(const struct rd *);
 
 void	 strv_free(char **);
 size_t	 strv_len(char *const *);
+char	**strv_copy(char *const *);	/* of NULL an empty one */
 
 #endif

@@ -705,12 +705,9 @@ attempt_start(const struct attempt_spec *spec, const struct attempt_cb *cb,
     void *arg)
 {
 	struct attempt *a = xcalloc(1, sizeof *a);
-	size_t i, n = strv_len(spec->env);
 
 	a->spec = *spec;
-	a->env = xcalloc(n + 1, sizeof *a->env);
-	for (i = 0; i < n; i++)
-		a->env[i] = xstrdup(spec->env[i]);
+	a->env = strv_copy(spec->env);
 	a->cb = cb;
 	a->arg = arg;
 	a->rfd = a->wfd = a->payload.fd = -1;

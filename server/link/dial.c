@@ -326,17 +326,6 @@ static const struct prompts_cb prompt_callbacks = {
 
 /* ---- the contract ---- */
 
-static char **
-copy_env(char *const *env)
-{
-	size_t i, n = strv_len(env);
-	char **v = xcalloc(n + 1, sizeof *v);
-
-	for (i = 0; i < n; i++)
-		v[i] = xstrdup(env[i]);
-	return v;
-}
-
 struct dial *
 dial_new(struct event_base *base, const struct place *place,
     const struct target *t, uint64_t limit, struct trace *trace,
@@ -352,7 +341,7 @@ dial_new(struct event_base *base, const struct place *place,
 	d->trace = trace;
 	d->cb = cb;
 	d->arg = arg;
-	d->env = copy_env(environ);
+	d->env = strv_copy(environ);
 	d->prompts = prompts_new(place->server_sock, &prompt_callbacks, d);
 	d->kick = event_new(base, -1, 0, on_kick, d);
 	d->timer = event_new(base, -1, 0, on_timer, d);
@@ -448,7 +437,7 @@ dial_call(struct dial *d, char *const *env, enum link_who who)
 {
 	if (env != NULL) {
 		strv_free(d->env);
-		d->env = copy_env(env);
+		d->env = strv_copy(env);
 	}
 	if (who == LINK_WAITING)
 		d->ask_held = true;

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "../../server/agent/core.h"
-#include "../../server/agent/env.h"
 #include "../../server/agent/envprobe.h"
 #include "../../server/agent/handoff.h"
 #include "../../server/agent/op.h"
@@ -131,7 +130,7 @@ proc_forget(struct proc *p)
 char **
 agent_env(const struct agent *ag)
 {
-	return env_copy(ag->env);
+	return strv_copy(ag->env);
 }
 
 /* ---- the input ---- */
@@ -410,7 +409,7 @@ agent_begin(void)
 	TAILQ_INIT(&a->shells);
 	LIST_INIT(&a->handoffs);
 	op_init(a);
-	a->env = env_copy(env);
+	a->env = strv_copy(env);
 	a->procs = procs_new(a->base);
 	a->probe = envprobe_new(a);
 }

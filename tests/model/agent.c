@@ -129,7 +129,7 @@ peer_bye(struct peer *p, const char *why)
 char **
 agent_env(const struct agent *a)
 {
-	return env_copy(a->env);
+	return strv_copy(a->env);
 }
 
 /* The agent's end is over: by EOF, or fenced. */
@@ -228,7 +228,7 @@ agent_begin(void)
 	LIST_INIT(&agent->handoffs);
 	op_init(agent);
 	memset(agent->id, (int)(1 + restarts), sizeof agent->id);
-	agent->env = env_copy((char **)(uintptr_t)names);
+	agent->env = strv_copy((char **)(uintptr_t)names);
 	agent->procs = procs_new(base);
 	agent->probe = envprobe_new(agent);
 }

@@ -6,7 +6,6 @@
 #include "agent-link.h"
 
 #include "../../server/agent/core.h"
-#include "../../server/agent/env.h"
 #include "../../server/agent/envprobe.h"
 #include "../../server/agent/op.h"
 #include "../../server/agent/peer.h"
@@ -28,7 +27,7 @@ agent_in(void)
 	LIST_INIT(&a->handoffs);
 	op_init(a);
 	random_bytes(a->id, sizeof a->id);
-	a->env = env_copy(environ);
+	a->env = strv_copy(environ);
 	a->procs = procs_new(loop);
 	a->probe = envprobe_new(a);
 }
