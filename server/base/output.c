@@ -56,6 +56,27 @@ read_all(int fd, uint64_t end, char *out, size_t max, size_t *len)
 	return false;
 }
 
+/* Its end, until then at the latest: one that closed its output and goes on is
+ * killed. -1 if it did not end by itself. */
+static int
+await(pid_t pid, uint64_t end)
+{
+	int status, how = WNOHANG;
+	pid_t r;
+
+	while ((r = waitpid(pid, &status, how)) != pid) {
+		if (r == -1 && errno != EINTR)
+			return -1;
+		if (clock_ms() < end)
+			(void)poll(NULL, 0, 1);
+		else {
+			kill(pid, SIGKILL);
+			how = 0;
+		}
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 int
 output_of(const char *const *argv, int ms, int both, char *out, size_t max)
 {
@@ -77,12 +98,9 @@ output_of(const char *const *argv, int ms, int both, char *out, size_t max)
 	}
 	whole = read_all(p[0], end, out, max - 1, &len);
 	close(p[0]);
-	/* One that closed its output and goes on is not waited for. */
-	if (!whole)
-		kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) == -1)
-		if (errno != EINTR)
-			return -1;
-	out[whole ? len : 0] = '\0';
-	return whole && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	status = await(pid, whole ? end : 0);
+	if (!whole || status == -1)
+		len = 0;
+	out[len] = '\0';
+	return whole ? status : -1;
 }

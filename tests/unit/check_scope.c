@@ -135,6 +135,8 @@ START_TEST(what_a_program_prints_is_bounded_in_size_and_time)
 	    NULL };
 	static const char *const much[] = { "sh", "-c",
 	    "while :; do echo yyyyyyyyyyyyyyyyyyyyyyyy; done", NULL };
+	static const char *const mute[] = { "sh", "-c",
+	    "echo x; exec sleep 600 >&- 2>&-", NULL };
 	static const char *const none[] = { "no-such-program", NULL };
 	char out[64];
 
@@ -145,6 +147,8 @@ START_TEST(what_a_program_prints_is_bounded_in_size_and_time)
 	ck_assert_int_eq(output_of(slow, 50, 0, out, sizeof out), -1);
 	ck_assert_str_eq(out, "");
 	ck_assert_int_eq(output_of(much, 20000, 0, out, sizeof out), -1);
+	ck_assert_str_eq(out, "");
+	ck_assert_int_eq(output_of(mute, 50, 1, out, sizeof out), -1);
 	ck_assert_str_eq(out, "");
 	ck_assert_int_eq(output_of(none, 20000, 0, out, sizeof out), 127);
 }
