@@ -2,17 +2,15 @@
 /*
  * Frames over descriptors; contract in conn.h.
  *
- * Sending: each frame is a chunk in its class's list. The writer gathers from
- * the most urgent class on, so a long message's parts let keys pass between
- * them; a frame of which some bytes are out (`cur`) goes first, whatever its
- * class. Everything sent in one turn of the loop leaves in one writev().
+ * Sending: the writer gathers from the most urgent class on, so a long
+ * message's parts let keys pass between them. Everything sent in one turn of
+ * the loop leaves in one writev().
  *
  * Callbacks come from the loop only. What a conn_ call finds out (an error,
  * room) is noted and told by `defer`, an event that is made active by hand.
  * A callback may free the connection: whoever calls one holds `busy`, and
  * looks at `gone` before it touches anything else.
  */
-#include <sys/queue.h>
 #include <sys/uio.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -29,17 +27,9 @@
 #include "flight.h"
 #include "msg.h"
 #include "parts.h"
+#include "sendq.h"
 
 #define CONN_IOV	64	/* chunks of one writev() */
-
-struct chunk {
-	STAILQ_ENTRY(chunk) next;
-	size_t	 len, off;		/* bytes, and how many are written */
-	bool	 counted;		/* not a RECEIVED */
-	uint8_t	 class;
-	uint8_t	 data[];
-};
-STAILQ_HEAD(chunks, chunk);
 
 struct conn {
 	struct event_base *base;
@@ -49,10 +39,7 @@ struct conn {
 	struct conn_cb cb;
 	void	*arg;
 
-	struct chunks queue[CONN_CLASSES];
-	struct chunk *cur;		/* begun, not all written */
-	size_t	 queued[CONN_CLASSES];	/* bytes, cur's included */
-	size_t	 total;
+	struct sendq out;
 	uint64_t sent, received;
 
 	struct buf in;			/* bytes that are no whole frame yet */
@@ -125,24 +112,6 @@ conn_leave(struct conn *c)
 }
 
 static void
-conn_drop_queue(struct conn *c)
-{
-	struct chunk *k;
-	int i;
-
-	free(c->cur);
-	c->cur = NULL;
-	for (i = 0; i < CONN_CLASSES; i++) {
-		while ((k = STAILQ_FIRST(&c->queue[i])) != NULL) {
-			STAILQ_REMOVE_HEAD(&c->queue[i], next);
-			free(k);
-		}
-		c->queued[i] = 0;
-	}
-	c->total = 0;
-}
-
-static void
 conn_stop(struct conn *c)
 {
 	event_del(c->read_ev);
@@ -159,7 +128,7 @@ conn_free(struct conn *c)
 		return;
 	c->gone = c->dead = true;
 	conn_stop(c);
-	conn_drop_queue(c);
+	sendq_clear(&c->out);
 	parts_clear(&c->parts);
 	if (c->wfd != c->rfd)
 		fd_close(&c->wfd);
@@ -185,7 +154,7 @@ conn_die(struct conn *c, const char *why)
 	if (c->why == NULL)
 		c->why = xstrdup(why);
 	conn_stop(c);
-	conn_drop_queue(c);
+	sendq_clear(&c->out);
 	conn_wake(c);
 }
 
@@ -213,7 +182,7 @@ conn_deafened(struct conn *c, int error)
 	if (c->dead || c->deaf)
 		return;
 	c->deaf = true;
-	conn_drop_queue(c);
+	sendq_clear(&c->out);
 	event_del(c->write_ev);
 	event_del(c->ack_ev);
 	/* A peer that went away is no error of writing. */
@@ -267,10 +236,7 @@ conn_room(const struct conn *c)
 
 	if (c->dead || c->deaf || c->finishing)
 		return 0;
-	/* Bulk lies behind every key, but for the frame that is begun. */
-	ahead = c->total - c->queued[CONN_BULK];
-	if (c->cur != NULL && c->cur->class == CONN_BULK)
-		ahead += c->cur->len - c->cur->off;
+	ahead = sendq_ahead(&c->out);
 	room = ahead >= CONN_QUEUE_ROOM ? 0 : CONN_QUEUE_ROOM - ahead;
 	if (c->flight.on) {
 		/* What is queued is as good as in flight. */
@@ -354,7 +320,7 @@ conn_acked(struct conn *c, uint64_t acked)
 		return;
 	}
 	conn_check_room(c);
-	if (c->total != 0) {
+	if (c->out.total != 0) {
 		c->want_pump = true;
 		conn_wake(c);
 	}
@@ -394,59 +360,13 @@ conn_held(const struct conn *c, int class)
 }
 
 static int
-conn_gather(struct conn *c, struct iovec *iov)
+conn_gather(const struct conn *c, struct iovec *iov)
 {
-	struct chunk *k;
-	size_t bytes = 0;
-	int i, n = 0;
+	int classes = 0;
 
-	if (c->cur != NULL) {
-		iov[n].iov_base = c->cur->data + c->cur->off;
-		iov[n++].iov_len = c->cur->len - c->cur->off;
-	}
-	for (i = 0; i < CONN_CLASSES; i++) {
-		if (conn_held(c, i))
-			break;
-		STAILQ_FOREACH(k, &c->queue[i], next) {
-			if (n == CONN_IOV || bytes >= FRAME_PAYLOAD_MAX)
-				return n;
-			iov[n].iov_base = k->data;
-			iov[n++].iov_len = k->len;
-			bytes += k->len;
-		}
-	}
-	return n;
-}
-
-/* Takes n written bytes off the front, in the order of conn_gather(). */
-static void
-conn_written(struct conn *c, size_t n)
-{
-	struct chunk *k;
-	size_t part;
-	int i = 0;
-
-	c->sent += n;
-	c->total -= n;
-	while (n > 0) {
-		if ((k = c->cur) == NULL) {
-			while (STAILQ_EMPTY(&c->queue[i]))
-				i++;
-			k = STAILQ_FIRST(&c->queue[i]);
-			STAILQ_REMOVE_HEAD(&c->queue[i], next);
-			c->cur = k;
-		}
-		part = k->len - k->off < n ? k->len - k->off : n;
-		k->off += part;
-		n -= part;
-		c->queued[k->class] -= part;
-		if (k->counted)
-			c->flight.sent += part;
-		if (k->off == k->len) {
-			free(k);
-			c->cur = NULL;
-		}
-	}
+	while (classes < CONN_CLASSES && !conn_held(c, classes))
+		classes++;
+	return sendq_gather(&c->out, classes, iov, CONN_IOV);
 }
 
 /* Writes what the descriptor takes now, but not for ever. */
@@ -476,7 +396,8 @@ conn_pump(struct conn *c)
 			conn_deafened(c, errno);
 			return;
 		}
-		conn_written(c, (size_t)w);
+		c->sent += (size_t)w;
+		c->flight.sent += sendq_written(&c->out, (size_t)w);
 		done += (size_t)w;
 	}
 	if (c->dead || c->deaf)
@@ -484,29 +405,8 @@ conn_pump(struct conn *c)
 	if (n == 0)
 		event_del(c->write_ev);
 	conn_check_room(c);
-	if (c->finishing && c->total == 0)
+	if (c->finishing && c->out.total == 0)
 		conn_wake(c);
-}
-
-static int
-conn_chunk(struct conn *c, enum conn_class class, const struct frame_head *h,
-    const uint8_t *data)
-{
-	struct chunk *k;
-
-	if ((k = malloc(sizeof *k + FRAME_HEADER + h->len)) == NULL)
-		return -1;
-	k->len = FRAME_HEADER + h->len;
-	k->off = 0;
-	k->counted = h->type != F_RECEIVED;
-	k->class = (uint8_t)class;
-	frame_head_put(k->data, h);
-	if (h->len != 0)
-		memcpy(k->data + FRAME_HEADER, data, h->len);
-	STAILQ_INSERT_TAIL(&c->queue[class], k, next);
-	c->queued[class] += k->len;
-	c->total += k->len;
-	return 0;
 }
 
 void
@@ -527,7 +427,7 @@ conn_send(struct conn *c, enum conn_class class, uint8_t type,
 	/* A capture may be longer than everything else together. */
 	if (kind->max > limit)
 		limit += kind->max;
-	if (len > limit - (c->total < limit ? c->total : limit)) {
+	if (len > limit - (c->out.total < limit ? c->out.total : limit)) {
 		conn_die(c, "the peer does not read what is sent");
 		return;
 	}
@@ -536,7 +436,7 @@ conn_send(struct conn *c, enum conn_class class, uint8_t type,
 		    FRAME_PAYLOAD_MAX;
 		h.flags = (h.len < len ? FRAME_MORE : 0) |
 		    (frame_ignorable(type) ? FRAME_IGNORABLE : 0);
-		if (conn_chunk(c, class, &h, p) == -1) {
+		if (sendq_put(&c->out, class, &h, p) == -1) {
 			conn_die(c, "out of memory");
 			return;
 		}
@@ -842,7 +742,7 @@ conn_defer_event(int fd, short what, void *arg)
 	}
 	if (c->gone)
 		;
-	else if (c->finishing && (c->dead || c->total == 0))
+	else if (c->finishing && (c->dead || c->out.total == 0))
 		conn_free(c);
 	else if (c->dead && !c->told) {
 		c->told = true;
@@ -856,7 +756,6 @@ conn_new(struct event_base *base, int rfd, int wfd, unsigned int peer,
     const struct conn_cb *cb, void *arg)
 {
 	struct conn *c = xcalloc(1, sizeof *c);
-	int i;
 
 	c->base = base;
 	c->rfd = rfd;
@@ -864,8 +763,7 @@ conn_new(struct event_base *base, int rfd, int wfd, unsigned int peer,
 	c->peer = peer;
 	c->cb = *cb;
 	c->arg = arg;
-	for (i = 0; i < CONN_CLASSES; i++)
-		STAILQ_INIT(&c->queue[i]);
+	sendq_init(&c->out);
 	parts_init(&c->parts);
 	/* A frame less one byte, and a whole read behind it. */
 	buf_init(&c->in, FRAME_HEADER + FRAME_PAYLOAD_MAX + 2 * CONN_READ_MAX);
@@ -905,14 +803,14 @@ conn_finish(struct conn *c, int ms)
 	event_add(c->read_ev, NULL);
 	event_add(c->end_ev, &tv);
 	conn_pump(c);
-	if (c->total == 0 || c->deaf)
+	if (c->out.total == 0 || c->deaf)
 		conn_free(c);
 }
 
 size_t
 conn_queued(const struct conn *c)
 {
-	return c->total;
+	return c->out.total;
 }
 
 uint64_t
