@@ -225,6 +225,7 @@ struct sshell {
 	struct mirror		*mirror;	/* NULL: nothing to show */
 	struct attachments	 atts;		/* that show it */
 	unsigned int		 natts, nwaits;
+	unsigned int		 ntexts;	/* of them, that know its cells */
 };
 
 struct sshell *sshell_new(struct workspace *, uint64_t uid, const char *name);

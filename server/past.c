@@ -140,8 +140,9 @@ past_arrived(struct mirror *m, const uint8_t *data, size_t len)
 		past_gone(m, "the agent has it no more");
 		return;
 	}
-	/* A wait knows the cells by what they were: asked again later. */
-	if (p->over || m->shell->nwaits > 0)
+	/* A wait for text knows the cells by what they were: asked again
+	 * later. */
+	if (p->over || m->shell->ntexts > 0)
 		return;
 	lines = screen_lines(m->screen);
 	epoch = screen_epoch(m->screen);
@@ -209,7 +210,7 @@ past_settle(struct workspace *w)
 				return;
 			continue;
 		}
-		if (sh->nwaits > 0)
+		if (sh->ntexts > 0)
 			continue;
 		if (p->over) {
 			past_over(sh->mirror);

@@ -120,6 +120,7 @@ wait_free(struct request *r)
 		return;
 	if (w->bound && (sh = sshell_by_uid(r->ws, r->uid)) != NULL) {
 		sh->nwaits--;
+		sh->ntexts -= w->kind == WAIT_TEXT;
 		if (sh->mirror != NULL)
 			mirror_looked_at(sh->mirror);
 	}
@@ -325,6 +326,7 @@ wait_bind(struct request *r, struct sshell *sh)
 		w->bound = true;
 		r->uid = sh->uid;
 		sh->nwaits++;
+		sh->ntexts += w->kind == WAIT_TEXT;
 		mirror_looked_at(sh->mirror);
 	}
 	w->from_ms = clock_ms();

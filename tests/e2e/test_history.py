@@ -56,6 +56,8 @@ def down(host):
 def comes_behind_the_screen(t):
     """the first picture of a new server does not wait for the history"""
     host = host_with_history(t, ('a', 'b', 'c'))
+    # One that comes back to the next server, and holds nothing up there.
+    waits = t.popen('wait', 'ssh:web:b', '--exit')
     sizes = [int(x) for x in re.findall(r'checkpoint full at \d+ of \d+, '
                                         r'(\d+)', agent_log(host.home))]
     kill_server(t)
@@ -74,6 +76,7 @@ def comes_behind_the_screen(t):
     host.tell('rate 0')
     eq(numbers(t.finish(r, timeout=30).out), list(range(1, LINES + 1)),
        'the history')
+    eq(waits.poll(), None, 'the wait for its end')
     o.see('^typed')
     above.see('^all-printed', 20)
     s = above.screen()
