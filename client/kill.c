@@ -56,8 +56,8 @@ kill_query(struct query *q, struct args *args, uint8_t type)
 static void
 kill_hint(const char *about, bool all)
 {
-	say("`dlmux kill --forget %s%s' takes what is not connected off the "
-	    "list", all ? "-a " : "", about);
+	say("`dlmux kill --forget%s%s%s' takes what is not connected off the "
+	    "list", all ? " -a" : "", about[0] != '\0' ? " " : "", about);
 }
 
 /* A shell, or with shell NULL all of a workspace. */
