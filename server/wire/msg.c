@@ -411,15 +411,7 @@ bad:
 	return -1;
 }
 
-#define MESSAGE_GET(x)							\
-	int								\
-	msg_##x##_get(struct msg_##x *m, const uint8_t *p, size_t len)	\
-	{								\
-		return fields_get(m, sizeof *m, x##_fields,		\
-		    sizeof x##_fields / sizeof x##_fields[0], p, len);	\
-	}
-
-#define MESSAGE(x)							\
+#define MESSAGE_PUT(x)							\
 	void								\
 	msg_##x##_put(struct buf *b, const struct msg_##x *m)		\
 	{								\
@@ -433,7 +425,16 @@ bad:
 		    sizeof x##_fields / sizeof x##_fields[0]);		\
 	}
 
-MESSAGE(hello)
+#define MESSAGE(x)							\
+	MESSAGE_PUT(x)							\
+	int								\
+	msg_##x##_get(struct msg_##x *m, const uint8_t *p, size_t len)	\
+	{								\
+		return fields_get(m, sizeof *m, x##_fields,		\
+		    sizeof x##_fields / sizeof x##_fields[0], p, len);	\
+	}
+
+MESSAGE_PUT(hello)
 MESSAGE(open)
 MESSAGE(started)
 MESSAGE(exit)
@@ -451,24 +452,6 @@ MESSAGE(capture)
 MESSAGE(sizing)
 MESSAGE(row)
 MESSAGE(done)
-
-MESSAGE_GET(open)
-MESSAGE_GET(started)
-MESSAGE_GET(exit)
-MESSAGE_GET(shell)
-MESSAGE_GET(use)
-MESSAGE_GET(link)
-MESSAGE_GET(attach)
-MESSAGE_GET(manner)
-MESSAGE_GET(attached)
-MESSAGE_GET(placed)
-MESSAGE_GET(left)
-MESSAGE_GET(wait)
-MESSAGE_GET(waited)
-MESSAGE_GET(capture)
-MESSAGE_GET(sizing)
-MESSAGE_GET(row)
-MESSAGE_GET(done)
 
 /* --- words and names ---------------------------------------------------- */
 
