@@ -7,7 +7,8 @@
 #define DLMUX_AGENT_H
 
 /* `dlmux agent ...`: --stdio MARKER (the front), --daemon FD (the agent; FD is
- * the ready pipe), --confirm SIZE CRC, --env MARKER, --scope ROLE LOG PID, --facts. Returns an exit status. */
+ * the ready pipe), --confirm SIZE CRC, --env MARKER, --scope ROLE LOG PID,
+ * --facts. Returns an exit status. */
 int	 agent_main(int argc, char **argv);
 
 #endif

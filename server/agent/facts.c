@@ -245,7 +245,6 @@ of_dir(struct buf *b, const char *role, const char *path)
 		FACT("readonly", "%d", (v.f_flag & ST_RDONLY) != 0);
 	}
 	/* Whoever may write above may put something else in its place. */
-	*above = '\0';
 	if ((p = strrchr(path, '/')) != NULL && p != path) {
 		free(above);
 		above = xstrndup(path, (size_t)(p - path));

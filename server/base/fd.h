@@ -27,11 +27,11 @@ ssize_t	 fd_read_file(const char *path, char **data, size_t max); /* malloc'd, N
 /* Writes path.tmp (0600), fsync, rename. */
 int	 fd_write_file(const char *path, const void *, size_t);
 
-/* Binds path by way of a temporary name and rename, 0600 under umask 077,
- * listening. -1 and *cause. */
 /* Why a file of ours could not be used, and what to do: what stands in its
  * place, or strerror(error). malloc'd. */
 char	*fd_in_the_way(const char *path, int error);
+/* Binds path by way of a temporary name and rename, 0600 under umask 077,
+ * listening. -1 and *cause. */
 int	 fd_listen_unix(const char *path, char **cause);
 /* Connects (a unix socket's connect is immediate or EAGAIN): a non-blocking fd
  * or -1, errno. EISDIR: nobody can listen there, and waiting does not help. */

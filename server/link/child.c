@@ -195,12 +195,6 @@ child_pid(const struct child *c)
 }
 
 void
-child_signal(struct child *c, int sig)
-{
-	kill(-c->pid, sig);
-}
-
-void
 child_forget(struct child *c, int term_ms, int kill_ms)
 {
 	struct timeval tv = { term_ms / 1000, term_ms % 1000 * 1000 };

@@ -32,7 +32,6 @@ struct child *child_start(struct event_base *, const struct child_spec *,
  * that guards our own files. */
 void	 child_mask(mode_t);
 pid_t	 child_pid(const struct child *);
-void	 child_signal(struct child *, int sig);	/* to its process group */
 /* Nobody asks any more. It is reaped still, after TERM at once and KILL after
  * ms if it has not ended by then; ms 0: it may live on. */
 void	 child_forget(struct child *, int term_ms, int kill_ms);
