@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "../base/clock.h"
+#include "../base/dropin.h"
 #include "../base/fd.h"
 #include "../base/limits.h"
 #include "../base/mem.h"
@@ -26,8 +26,6 @@
 #ifndef DLMUX_VERSION
 #define DLMUX_VERSION "1.0-dev"
 #endif
-
-#define CONF_MAX	65536u
 
 static void __attribute__((format(printf, 3, 4)))
 fact(struct buf *b, const char *name, const char *fmt, ...)
@@ -129,14 +127,21 @@ of_scope(struct buf *b, pid_t about)
 
 /* --- directories --------------------------------------------------------------- */
 
+struct cleaner {
+	const char	*dir;
+	size_t		 best;		/* length of the path that counts */
+	char		 age[16];
+};
+
 /*
  * How old a cleaner lets a file grow below a directory: of the tmpfiles.d line
  * whose path is the longest above it, "10d"; "" for none. A line that takes it
  * out of the cleaning counts as well.
  */
 static void
-tmpfiles_text(char *text, const char *dir, size_t *best, char age[16])
+tmpfiles_text(char *text, void *arg)
 {
+	struct cleaner *c = arg;
 	char *line, *next = text, type[16], path[256], to[16];
 	size_t n;
 
@@ -148,66 +153,36 @@ tmpfiles_text(char *text, const char *dir, size_t *best, char age[16])
 		n = strlen(path);
 		if (n > 1 && path[n - 1] == '*')	/* x /tmp/dlmux-* */
 			path[--n] = '\0';
-		else if (strncmp(dir, path, n) == 0 && dir[n] != '/' &&
-		    dir[n] != '\0')
+		else if (strncmp(c->dir, path, n) == 0 && c->dir[n] != '/' &&
+		    c->dir[n] != '\0')
 			continue;
-		if (strncmp(dir, path, n) != 0 || n < *best)
+		if (strncmp(c->dir, path, n) != 0 || n < c->best)
 			continue;
 		if (strchr("xX", type[0]) != NULL)
 			to[0] = '\0';
 		else if (strchr("dDqQvVe", type[0]) == NULL)
 			continue;
-		*best = n;
-		snprintf(age, 16, "%s", strcmp(to, "-") == 0 ? "" : to);
+		c->best = n;
+		snprintf(c->age, sizeof c->age, "%s", strcmp(to, "-") == 0 ?
+		    "" : to);
 	}
 }
 
-static int
-conf_name(const struct dirent *d)
-{
-	size_t n = strlen(d->d_name);
-
-	return n > 5 && strcmp(d->d_name + n - 5, ".conf") == 0;
-}
-
 static void
-cleaned_after(const char *dir, char age[16])
+look_for_cleaner(struct cleaner *c)
 {
 	static const char *const dirs[] = { "/usr/lib/tmpfiles.d",
 	    "/run/tmpfiles.d", "/etc/tmpfiles.d" };
 	static const char *const crons[] = { "/etc/cron.daily/tmpreaper",
 	    "/etc/cron.daily/tmpwatch" };
-	struct dirent **list;
-	size_t i, best = 0;
-	char *path, *file, *text, *other;
-	int k, n;
+	char *path;
+	size_t i;
 
-	age[0] = '\0';
-	for (i = 0; i < 3; i++) {
-		path = scope_path(dirs[i]);
-		n = scandir(path, &list, conf_name, alphasort);
-		for (k = 0; k < n; k++) {
-			file = xasprintf("%s/%s", path, list[k]->d_name);
-			/* /etc's file of a name stands for /usr/lib's. */
-			other = xasprintf("/etc/tmpfiles.d/%s",
-			    list[k]->d_name);
-			if ((i == 2 || access(other, F_OK) == -1) &&
-			    fd_read_file(file, &text, CONF_MAX) != -1) {
-				tmpfiles_text(text, dir, &best, age);
-				free(text);
-			}
-			free(other);
-			free(file);
-			free(list[k]);
-		}
-		if (n >= 0)
-			free(list);
-		free(path);
-	}
-	for (i = 0; i < 2 && strncmp(dir, "/tmp/", 5) == 0; i++) {
+	dropin_each(dirs, sizeof dirs / sizeof dirs[0], tmpfiles_text, c);
+	for (i = 0; i < 2 && strncmp(c->dir, "/tmp/", 5) == 0; i++) {
 		path = scope_path(crons[i]);
 		if (access(path, F_OK) == 0)
-			strcpy(age, "cron");	/* lint: ok */
+			snprintf(c->age, sizeof c->age, "cron");
 		free(path);
 	}
 }
@@ -216,7 +191,8 @@ cleaned_after(const char *dir, char age[16])
 static void
 of_dir(struct buf *b, const char *role, const char *path)
 {
-	char name[64], age[16], *above = xstrdup(path), *p;
+	struct cleaner cleaner = { .dir = path };
+	char name[64], *above = xstrdup(path), *p;
 	struct statvfs v;
 	struct stat st;
 
@@ -253,8 +229,8 @@ of_dir(struct buf *b, const char *role, const char *path)
 			    (st.st_mode & S_ISVTX) == 0 &&
 			    ((st.st_mode & 02) != 0 || st.st_uid != geteuid()));
 	}
-	cleaned_after(path, age);
-	FACT("cleaned", "%s", age);
+	look_for_cleaner(&cleaner);
+	FACT("cleaned", "%s", cleaner.age);
 #undef FACT
 	free(above);
 }

@@ -5,12 +5,13 @@
  * scope_wish().
  */
 #include <sys/stat.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
+#include "dropin.h"
 #include "fd.h"
 #include "limits.h"
 #include "mem.h"
@@ -166,10 +167,17 @@ scope_look(struct scope *s)
 
 /* --- KillUserProcesses ---------------------------------------------------- */
 
+struct logind {
+	enum scope_know	 kills;
+	bool		 exempt;	/* the user is */
+};
+
 /* The last assignment counts. */
 static void
-conf_text(char *text, enum scope_know *kills, bool *exempt, const char *user)
+conf_text(char *text, void *arg)
 {
+	struct logind *l = arg;
+	const char *user = user_name();
 	char *line, *next = text, *value, *word;
 
 	while ((line = strsep(&next, "\n")) != NULL) {
@@ -180,44 +188,15 @@ conf_text(char *text, enum scope_know *kills, bool *exempt, const char *user)
 		value += strspn(value, " \t");
 		line[strcspn(line, " \t")] = '\0';
 		if (strcmp(line, "KillUserProcesses") == 0)
-			*kills = *value != '\0' && strchr("yY1tT", *value) !=
-			    NULL ? KNOW_YES : KNOW_NO;
+			l->kills = (*value != '\0' && strchr("yY1tT", *value) !=
+			    NULL) || strncasecmp(value, "on", 2) == 0 ?
+			    KNOW_YES : KNOW_NO;
 		if (strcmp(line, "KillExcludeUsers") != 0)
 			continue;
-		*exempt = false;
+		l->exempt = false;
 		while ((word = strsep(&value, " \t")) != NULL)
-			*exempt |= strcmp(word, user) == 0;
+			l->exempt |= strcmp(word, user) == 0;
 	}
-}
-
-static int
-conf_name(const struct dirent *d)
-{
-	size_t n = strlen(d->d_name);
-
-	return n > 5 && strcmp(d->d_name + n - 5, ".conf") == 0;
-}
-
-static void
-conf_dir(const char *dir, enum scope_know *kills, bool *exempt,
-    const char *user)
-{
-	struct dirent **list;
-	char *path = scope_path(dir), *file, *text;
-	int i, n = scandir(path, &list, conf_name, alphasort);
-
-	for (i = 0; i < n; i++) {
-		file = xasprintf("%s/%s", path, list[i]->d_name);
-		if (fd_read_file(file, &text, CONF_MAX) != -1) {
-			conf_text(text, kills, exempt, user);
-			free(text);
-		}
-		free(file);
-		free(list[i]);
-	}
-	if (n >= 0)
-		free(list);
-	free(path);
 }
 
 static enum scope_know
@@ -252,24 +231,19 @@ scope_ask(struct scope *s)
 {
 	static const char *const dirs[] = { "/usr/lib/systemd/logind.conf.d",
 	    "/run/systemd/logind.conf.d", "/etc/systemd/logind.conf.d" };
-	const char *user = user_name();
 	/* logind's own default leaves root alone. */
-	bool exempt = s->uid == 0;
+	struct logind l = { KNOW_NOT, s->uid == 0 };
 	char *text;
-	size_t i;
 
 	if (!s->systemd)
 		return;
 	if ((text = read_path("/etc/systemd/logind.conf", CONF_MAX)) != NULL)
-		conf_text(text, &s->kills, &exempt, user);
+		conf_text(text, &l);
 	free(text);
-	for (i = 0; i < sizeof dirs / sizeof dirs[0]; i++)
-		conf_dir(dirs[i], &s->kills, &exempt, user);
+	dropin_each(dirs, sizeof dirs / sizeof dirs[0], conf_text, &l);
 	/* What is written nowhere was decided when logind was built. */
-	if (s->kills == KNOW_NOT)
-		s->kills = ask_logind();
-	if (exempt)
-		s->kills = KNOW_NO;
+	s->kills = l.exempt ? KNOW_NO : l.kills == KNOW_NOT ? ask_logind() :
+	    l.kills;
 	if (s->where == SCOPE_SERVICE)
 		s->spares = ask_kill_mode(s->unit);
 }

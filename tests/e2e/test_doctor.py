@@ -167,3 +167,14 @@ def by_systemds_files(t):
         else:
             says(d, 'here', 'tmp', 'is cleaned (30m)',
                  words % t.path('h/.local/state/dlmux'))
+    # A file of /etc stands for that of its name elsewhere.
+    t.write('sys/usr/lib/tmpfiles.d/tmp.conf', 'q /tmp 1777 root root 30m\n')
+    t.write('sys/etc/tmpfiles.d/tmp.conf', '')
+    eq(wrong(look(session, 'no')), [], 'not cleaned after all')
+    lives = look(session, 'no')['here', 'cgroup']
+    t.write('sys/usr/lib/systemd/logind.conf.d/kill.conf',
+            '[Login]\nKillUserProcesses=on\n')
+    x = look(session, 'no')['here', 'cgroup']
+    ok(x != lives, x)
+    t.write('sys/etc/systemd/logind.conf.d/kill.conf', '')
+    eq(look(session, 'no')['here', 'cgroup'], lives)
