@@ -19,12 +19,9 @@
 #include "../server/base/limits.h"
 #include "../server/base/lock.h"
 #include "../server/base/mem.h"
+#include "../server/base/version.h"
 #include "connect.h"
 #include "say.h"
-
-#ifndef DLMUX_VERSION
-#define DLMUX_VERSION "1.0-dev"
-#endif
 
 extern char **environ;
 

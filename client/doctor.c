@@ -19,13 +19,10 @@
 #include "../server/base/log.h"
 #include "../server/base/mem.h"
 #include "../server/base/output.h"
+#include "../server/base/version.h"
 #include "json.h"
 #include "query.h"
 #include "say.h"
-
-#ifndef DLMUX_VERSION
-#define DLMUX_VERSION "1.0-dev"
-#endif
 
 #define SIDE_FACTS	128
 #define DOCTOR_OUT_MAX	(256u << 10)

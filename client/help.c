@@ -7,13 +7,10 @@
 #include <string.h>
 
 #include "../server/base/buf.h"
+#include "../server/base/version.h"
 #include "../server/wire/msg.h"
 #include "command.h"
 #include "say.h"
-
-#ifndef DLMUX_VERSION
-#define DLMUX_VERSION "1.0-dev"
-#endif
 
 /* A help text is a page. */
 #define HELP_MAX	65536

@@ -19,11 +19,8 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "blame.h"
-
-#ifndef DLMUX_VERSION
-#define DLMUX_VERSION "1.0-dev"
-#endif
 
 #define BLAME_WORD	"dlmux-blame-1"
 #define BLAME_LINE	256

@@ -21,6 +21,7 @@
 #include "base/conf.h"
 #include "base/limits.h"
 #include "base/place.h"
+#include "base/version.h"
 #include "link/link.h"
 #include "link/target.h"
 #include "wire/conn.h"
@@ -28,10 +29,6 @@
 #include "../term/screen.h"
 #include "../term/theme.h"
 #include "state.h"
-
-#ifndef DLMUX_VERSION
-#define DLMUX_VERSION "1.0-dev"
-#endif
 
 #ifndef TAILQ_FOREACH_SAFE
 #define TAILQ_FOREACH_SAFE(var, head, field, next)			\

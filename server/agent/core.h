@@ -19,14 +19,11 @@
 #include <event2/event.h>
 
 #include "../base/place.h"
+#include "../base/version.h"
 #include "../wire/conn.h"
 #include "../wire/msg.h"
 #include "ring.h"
 #include "spawn.h"
-
-#ifndef DLMUX_VERSION
-#define DLMUX_VERSION "1.0-dev"
-#endif
 
 struct envprobe;
 struct handoff;

@@ -21,11 +21,8 @@
 #include "../base/output.h"
 #include "../base/place.h"
 #include "../base/scope.h"
+#include "../base/version.h"
 #include "facts.h"
-
-#ifndef DLMUX_VERSION
-#define DLMUX_VERSION "1.0-dev"
-#endif
 
 static void __attribute__((format(printf, 3, 4)))
 fact(struct buf *b, const char *name, const char *fmt, ...)

@@ -22,15 +22,12 @@
 #include "../base/limits.h"
 #include "../base/log.h"
 #include "../base/mem.h"
+#include "../base/version.h"
 #include "alive.h"
 #include "bootstrap.h"
 #include "dial.h"
 #include "link.h"
 #include "payload.h"
-
-#ifndef DLMUX_VERSION
-#define DLMUX_VERSION "1.0-dev"
-#endif
 
 struct link {
 	struct link_setup	 up;

@@ -140,15 +140,12 @@ names_start(struct event_base *base, const char *program, char *const *env,
     void (*done)(const char *, void *), void *arg)
 {
 	struct names *n = xcalloc(1, sizeof *n);
-	size_t i, len = strv_len(env);
 
 	n->fd = -1;
 	n->done = done;
 	n->arg = arg;
 	n->program = xstrdup(program);
-	n->env = xcalloc(len + 1, sizeof *n->env);
-	for (i = 0; i < len; i++)
-		n->env[i] = xstrdup(env[i]);
+	n->env = strv_copy(env);
 	buf_init(&n->out, TRANSPORT_LIST_MAX);
 	n->ev = event_new(base, -1, 0, start, n);
 	event_active(n->ev, EV_TIMEOUT, 1);
