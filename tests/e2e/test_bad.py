@@ -175,6 +175,21 @@ def hello_socket(t):
     raise AssertionError('no server socket')
 
 
+def say_all(path, data, secs):
+    """On a connection of its own, until the server hangs up or says nothing
+    for so long."""
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(path)
+    try:
+        s.sendall(data)
+        s.settimeout(secs * SLOW)
+        while s.recv(65536):
+            pass
+    except OSError:
+        pass
+    s.close()
+
+
 @test()
 def garbage_on_the_socket(t):
     """garbage and half frames at the server's socket disturb nobody"""
@@ -183,16 +198,7 @@ def garbage_on_the_socket(t):
     t.run('new', 'local:a')
     for data in (b'GET / HTTP/1.0\r\n\r\n', b'\0' * 5000, b'\xff' * 5000,
                  os.urandom(70000), struct.pack('>I', 65536) + b'\1\0\0\0'):
-        s = socket.socket(socket.AF_UNIX)
-        s.connect(path)
-        try:
-            s.sendall(data)
-            s.settimeout(5 * SLOW)
-            while s.recv(65536):
-                pass
-        except OSError:
-            pass
-        s.close()
+        say_all(path, data, 5)
     idle = []
     for _ in range(100):            # connections that say nothing
         s = socket.socket(socket.AF_UNIX)

@@ -14,7 +14,7 @@ import time
 
 import fixtures
 from harness import ASAN, PROMPT, SLOW, Skip, eq, gone, ok, test, wait_for
-from test_bad import frame, hello, hello_socket
+from test_bad import frame, hello, hello_socket, say_all
 
 SHELLS = 200
 MEMORY = 256 << 20
@@ -357,16 +357,7 @@ def garbage_is_named(t):
     for _ in range(50):
         for data in (os.urandom(5000), hello(1, 1, role=1) + frame(0xee, b''),
                      hello(1, 1, role=1) + frame(0x52, os.urandom(600))):
-            s = socket.socket(socket.AF_UNIX)
-            s.connect(path)
-            try:
-                s.sendall(data)
-                s.settimeout(10 * SLOW)
-                while s.recv(65536):
-                    pass
-            except OSError:
-                pass
-            s.close()
+            say_all(path, data, 10)
     log = log_of(t, 'server.log')
     ok(len(re.findall(r'client \d+ \(pid %d\)' % os.getpid(), log)) >= 150,
        'each is named:\n' + log[-3000:])
