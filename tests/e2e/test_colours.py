@@ -3,7 +3,9 @@
 says is for programs only."""
 
 import itertools
+import os
 import re
+import signal
 
 from harness import PROMPT, eq, ok, test, wait_for
 
@@ -118,12 +120,17 @@ def colours_are_the_terminals(t):
     o.see('^left 0$')
     ok(2031 not in o.modes(), 'reports left on')
     # By a server without a client, by the keeper, and by the next server.
-    for i, first in enumerate(('', 'sleep .2; kill -9 %d; ' % t.server_pid(),
-                               '')):
-        t.run('send', 'local:a', 'clear; %spython3 %s %s end; echo %d done' % (
-            first, t.path('asker'), ALL.hex(), i))
-        wait_for(lambda: not first or not t.pids('dlmux server --run'), 10,
-                 'the server is gone')
+    for i in range(3):
+        go, over = t.path('go%d' % i), t.path('over%d' % i)
+        t.run('send', 'local:a', 'clear; until [ -e %s ]; do sleep 0.02; done; '
+              'python3 %s %s end; echo %d done; : >%s' % (
+                  go, t.path('asker'), ALL.hex(), i, over))
+        if i == 1:
+            os.kill(t.server_pid(), signal.SIGKILL)
+            wait_for(lambda: not t.pids('dlmux server --run'), 10,
+                     'the server is gone')
+        t.write('go%d' % i, '')
+        wait_for(lambda: os.path.exists(over), 10, 'it has its answers')
         t.wait_capture('local:a', '^%d done$' % i)
         text = t.capture('local:a').replace('\n', '')
         eq(versionless(re.search('got (.*?)end', text).group(1)), DARK,

@@ -111,7 +111,8 @@ def two_hundred_chattering_shells(t):
         eq(t.run('exec', ws, '--', 'echo', 'fine', timeout=30).out, 'fine\n')
         took.append((time.monotonic() - t0) * 1000)
     if long:
-        # Without a server a keeper may be what is too much, never the agent.
+        # Without a server a keeper may be what is too much, never the agent:
+        # for so long.
         t.run('server', 'stop')
         time.sleep(long)
     t.run('exec', ws, '--', 'touch', '/tmp/stop', timeout=30)

@@ -328,8 +328,9 @@ class Kills(Matrix):
 
     def strike(self, pid, phase):
         """Kills what stands still, and says when."""
-        while time.monotonic() - self.stream.last < 0.005:
-            time.sleep(0.002)   # what is in the client is no recovery
+        # What is in the client is no recovery.
+        wait_for(lambda: time.monotonic() - self.stream.last >= 0.005, 5,
+                 'nothing more comes', step=0.002)
         self.stream.set_mark()
         t0 = time.monotonic()
         os.kill(pid, signal.SIGKILL)
@@ -371,7 +372,7 @@ class Kills(Matrix):
         if how < 0.2 and left >= 2:
             struck, pid = self.at_hook(rnd.choice(HOOKS)), None
         if struck is None and sum(self.phases.values()) - before < left:
-            time.sleep(wait)
+            time.sleep(wait)    # any moment will do, here and below
             struck = self.strike(*self.hold(True, pid))
             while how > 0.6 and sum(self.phases.values()) - before < \
                     min(left, 4):

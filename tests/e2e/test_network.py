@@ -80,12 +80,10 @@ class Cut:
         net.cut()
         at = time.monotonic()
         noticed = None
-        while time.monotonic() < at + secs:
-            left = at + secs - time.monotonic()
-            if noticed is None and o.ask('wait %d %s' % (
-                    left * 1000, 'no answer|reconnecting'))['ok']:
-                noticed = time.monotonic() - at
-            time.sleep(min(0.05, max(left, 0)))
+        if o.ask('wait %d no answer|reconnecting' % (secs * 1000))['ok']:
+            noticed = time.monotonic() - at
+        # So long is the cut.
+        time.sleep(max(0, at + secs - time.monotonic()))
         shown = o.show()
         size = os.path.getsize(out.name)
         net.restore()
@@ -293,7 +291,7 @@ def fault(t, net, m, rnd):
     else:
         net.tell(what)
     m.type(rnd.randrange(4))
-    time.sleep(secs)
+    time.sleep(secs)            # so long is the fault
     if rnd.random() < 0.2:
         t.popen('connect', 'ssh:far')
     m.type(rnd.randrange(4))

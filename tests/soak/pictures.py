@@ -11,10 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 from realterm import (DEADLINE, DLMUX, EDGES, TOP, Display, Xterm, differ,
-                      home, leave, missing, picture)
+                      home, leave, missing, picture, wait_for)
 
 SIZE, LARGER = (24, 90), (32, 110)
 # Printed once, by a program that draws nothing again: larger, it is another
@@ -132,9 +131,7 @@ def programs(tmp):
 def resize(term, size):
     """As if its user had."""
     term.tell('\033[8;%d;%dt' % size)
-    end = time.monotonic() + DEADLINE
-    while term.size() != size and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_for(lambda: term.size() == size, DEADLINE, 'it has that size')
 
 
 def three(term, out, name):

@@ -24,6 +24,9 @@ import tty
 
 ME = os.path.realpath(__file__)
 TOP = os.path.realpath(os.path.join(os.path.dirname(ME), '../..'))
+sys.path.insert(0, os.path.join(TOP, 'tests/e2e/lib'))
+from harness import wait_for        # noqa: E402
+
 DLMUX = os.environ.get('DLMUX_BIN', os.path.join(TOP, 'dlmux'))
 DEADLINE = 15
 # xterm draws runs of one look; a glyph that reaches over its cell's edge is
@@ -274,11 +277,7 @@ class Xterm:
         look = self.ask('\033[i' + ''.join(
             '\033[%d;%d;%d;%d#|' % (y, x, y, x) for y in range(1, rows + 1)
             for x in range(1, cols + 1)) + '\033[6n')
-        end = time.monotonic() + DEADLINE
-        while not os.path.exists(self.print):
-            if time.monotonic() > end:
-                raise RuntimeError('xterm does not print')
-            time.sleep(0.01)
+        wait_for(lambda: os.path.exists(self.print), DEADLINE, 'xterm prints')
         with open(self.print, encoding='utf-8', errors='replace') as f:
             text = f.read()
         attrs = re.findall(r'\033\[([\d;:]*)m', look)
@@ -360,7 +359,7 @@ class Tmux:
             '#{pane_height} #{pane_width}').split())
 
     def quiet(self, seconds, _=0):
-        time.sleep(seconds)
+        time.sleep(seconds)     # of what comes it does not tell
 
     def written(self):
         return b''

@@ -50,15 +50,18 @@ static void
 die(enum death how, uint64_t uid, uint64_t from, uint64_t to)
 {
 	volatile unsigned int n = 0;
-	int status;
+	int status, ready[2];
+	char none;
 	pid_t pid;
 
+	ck_assert_int_eq(pipe(ready), 0);
 	if ((pid = fork()) == 0) {
 		blame_load(path);
 		blame_catch();
 		blame_on(uid, from, to);
 		if (uid == 0)
 			blame_off();
+		close(ready[1]);
 		switch (how) {
 		case BY_ABORT:
 			abort();
@@ -74,11 +77,11 @@ die(enum death how, uint64_t uid, uint64_t from, uint64_t to)
 		}
 		_exit(0);
 	}
-	if (how == BY_SOMEBODY || how == BY_KILL) {
-		/* Its handlers are there soon; either way it blames nobody. */
-		usleep(50000);
+	close(ready[1]);
+	ck_assert_int_eq(read(ready[0], &none, 1), 0);	/* it is there */
+	close(ready[0]);
+	if (how == BY_SOMEBODY || how == BY_KILL)
 		(void)kill(pid, how == BY_KILL ? SIGKILL : SIGSEGV);
-	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
 	blame_load(path);

@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 from harness import DLMUX, Failure, SLOW, Skip, wait_for
 
@@ -93,17 +92,20 @@ class Systemd:
         t.procs.append(self.p)
         t.cleanups.append(self.stop)
         self.pid = None
-        end = time.monotonic() + 20 * SLOW
-        while time.monotonic() < end and self.p.poll() is None:
-            self.pid = self.first()
-            if self.pid and self.inside('systemctl', 'is-active', '-q',
-                                        'dlx.target').returncode == 0:
-                return
-            time.sleep(0.05)
-        self.log.seek(0)
-        text = self.log.read().decode('utf-8', 'replace').strip()
-        raise Skip('systemd does not come up here: ' +
-                   (text.split('\n')[-1] or 'no word'))
+        try:
+            wait_for(self.up, 20, step=0.05)
+        except Failure:
+            self.log.seek(0)
+            text = self.log.read().decode('utf-8', 'replace').strip()
+            raise Skip('systemd does not come up here: ' +
+                       (text.split('\n')[-1] or 'no word'))
+
+    def up(self):
+        if self.p.poll() is not None:
+            raise Failure('it ended')
+        self.pid = self.first()
+        return self.pid and self.inside('systemctl', 'is-active', '-q',
+                                        'dlx.target').returncode == 0
 
     def first(self):
         """Our child's child is PID 1 there, once it is systemd."""
