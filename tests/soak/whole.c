@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Cases with real processes; contract in whole.h. Everything is awaited with
- * a deadline and nothing is slept for.
+ * a deadline and nothing is slept for, but for the end of what is killed: it
+ * is no child of ours, and nothing tells of it.
  */
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -13,17 +14,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../../server/base/clock.h"
 #include "../../server/base/mem.h"
-#include "whole.h"
+#include "whole-private.h"
 
 #define PREFIX		"\034"
 #define TYPED		"\002"		/* counted by the player */
@@ -31,56 +31,6 @@
 #define LINK_GAP_MS	12000
 
 int	whole_deadline_ms = 20000;
-
-struct client {
-	bool		 on, stalled;
-	bool		 deaf;		/* stalled, for its terminal reads not */
-	bool		 lost;		/* no server that runs knows it */
-	int		 rows, cols;
-	pid_t		 pid;
-	int		 fd;		/* the pty's master, -1 */
-	struct outside	*t;
-	uint64_t	 order;		/* of its attach */
-	unsigned long	 bytes;		/* that came */
-	int		 raw;		/* where they are kept, -1 */
-
-	bool		 counting;
-	size_t		 base;
-	uint64_t	 lines;
-	uint32_t	 epoch;
-};
-
-struct whole {
-	char		 dir[64];
-	char		*binary, *self;
-	unsigned	 cases;		/* run so far: a shell's name each */
-	uint64_t	*last_link;	/* killed; shared with children */
-	pid_t		 guardian;
-	int		 life;		/* a pipe to it: closed when we are gone */
-
-	/* of the case in hand */
-	struct caps	*caps;
-	const char	*term;
-	char		 shell[32];	/* far:N */
-	char		 socket[96];
-	int		 listener, player;
-	bool		 made;		/* the shell */
-	bool		 killed;	/* the server, just now */
-	bool		 unsure;	/* no server knows who typed last */
-	struct screen	*g;
-	struct client	 client[CLIENTS];
-	uint64_t	 order;
-	struct buf	*why;
-};
-
-static uint64_t
-now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 /* --- processes ------------------------------------------------------------ */
 
@@ -101,9 +51,8 @@ child_env(struct whole *w)
 	free(text);
 }
 
-/* Runs dlmux to its end; its output into out (may be NULL). */
-static int
-run(struct whole *w, struct buf *out, const char *a, const char *b,
+int
+whole_dlmux(struct whole *w, struct buf *out, const char *a, const char *b,
     const char *c)
 {
 	char data[4096];
@@ -142,7 +91,7 @@ ask_number(struct whole *w, const char *a, const char *b, const char *c,
 	long n = 0;
 
 	buf_init(&out, 1 << 20);
-	run(w, &out, a, b, c);
+	whole_dlmux(w, &out, a, b, c);
 	buf_u8(&out, 0);
 	if ((at = strstr((char *)out.data, word)) != NULL &&
 	    (at = strstr(at, key)) != NULL)
@@ -182,139 +131,79 @@ kill_all(struct whole *w)
 	return n;
 }
 
-/* --- what comes in -------------------------------------------------------- */
-
-static void
-take(struct client *c)
-{
-	char data[65536];
-	struct buf said;
-	ssize_t n;
-
-	n = read(c->fd, data, sizeof data);
-	if (n > 0) {
-		outside_write(c->t, data, (size_t)n);
-		buf_init(&said, 1 << 20);
-		outside_answers(c->t, &said);
-		(void)!write(c->fd, said.data, said.len);
-		buf_free(&said);
-		if (c->raw >= 0)
-			(void)!write(c->raw, data, (size_t)n);
-		c->bytes += (unsigned long)n;
-	} else if (n == 0 || errno == EIO) {
-		close(c->fd);
-		c->fd = -1;
-	}
-}
-
-/* Takes what there is, waiting for it up to ms. */
-static void
-turn(struct whole *w, int ms)
-{
-	struct pollfd f[CLIENTS];
-	int i;
-
-	for (i = 0; i < CLIENTS; i++) {
-		f[i].fd = !w->client[i].deaf && (w->client[i].on ||
-		    w->client[i].fd >= 0) ? w->client[i].fd : -1;
-		f[i].events = POLLIN;
-		f[i].revents = 0;
-	}
-	poll(f, CLIENTS, ms);
-	for (i = 0; i < CLIENTS; i++)
-		if (f[i].fd >= 0 && f[i].revents != 0)
-			take(&w->client[i]);
-}
+/* --- the shell's size ----------------------------------------------------- */
 
 static bool
-readable(struct whole *w, int fd, uint64_t end)
+say(struct whole *w, const struct step *t)
 {
-	struct pollfd f = { .fd = fd, .events = POLLIN };
+	uint64_t end = clock_ms() + whole_deadline_ms;
+	char dot;
 
-	while (poll(&f, 1, 0) == 0) {
-		if (now_ms() > end)
-			return false;
-		turn(w, 2);
-	}
+	dprintf(w->player, "s %zu\n", t->len);
+	if (write(w->player, t->data, t->len) != (ssize_t)t->len ||
+	    !whole_readable(w, w->player, end) || read(w->player, &dot, 1) != 1)
+		return whole_fail(w, 0, "the player does not print");
+	screen_write(w->g, t->data, t->len);
 	return true;
 }
 
-static void
-show_terminal(struct whole *w, int who)
+/* It goes on, and finds the server new: as if it had just attached. */
+static bool
+ask_player(struct whole *w, int *rows, int *cols, int *typed)
 {
-	struct outside_cell cell;
-	struct outside *t = w->client[who].t;
-	int y, x;
+	uint64_t end = clock_ms() + whole_deadline_ms;
+	char text[64];
+	ssize_t n;
 
-	for (y = 0; t != NULL && y < outside_rows(t); y++) {
-		buf_puts(w->why, "\n    |");
-		for (x = 0; x < outside_cols(t); x += cell.width > 1 ? 2 : 1) {
-			outside_cell(t, y, x, &cell);
-			buf_puts(w->why, cell.text);
+	if (write(w->player, "w\n", 2) != 2 ||
+	    !whole_readable(w, w->player, end) ||
+	    (n = read(w->player, text, sizeof text - 1)) <= 0)
+		return whole_fail(w, 0, "the player is gone");
+	text[n] = '\0';
+	return sscanf(text, "%d %d %d", rows, cols, typed) == 3;
+}
+
+/* The latest client's; the screen follows when the shell has it. */
+static bool
+follow_size(struct whole *w)
+{
+	const struct client *c, *best = NULL;
+	uint64_t end = clock_ms() + whole_deadline_ms;
+	uint8_t nul = 0;
+	const struct step nothing = { .data = &nul, .len = 1 };
+	int i, rows = 0, cols = 0, typed, tries = 0;
+
+	for (i = 0; i < CLIENTS; i++) {
+		c = &w->client[i];
+		if (c->on && !c->lost && (best == NULL ||
+		    c->order > best->order))
+			best = c;
+	}
+	if (best == NULL || (best->rows == screen_rows(w->g) &&
+	    best->cols == screen_cols(w->g)))
+		return true;
+	for (;;) {
+		if (!ask_player(w, &rows, &cols, &typed))
+			return false;
+		if (rows == best->rows && cols == best->cols)
+			break;
+		if (clock_ms() > end) {
+			buf_printf(w->why, "%dx%d, not %dx%d", rows, cols,
+			    best->rows, best->cols);
+			return whole_fail(w, 0, "the shell's size");
 		}
+		/* So that a new server knows whose size counts. */
+		if (w->unsure && !best->stalled && tries++ % 40 == 0)
+			(void)!write(best->fd, TYPED, 1);
+		whole_turn(w, 5);
 	}
+	screen_resize(w->g, rows, cols);
+	/* Of sizes with no byte between them whoever comes later is told the
+	 * last alone (server/agent/ring.c), and wraps lines another way. */
+	return say(w, &nothing);
 }
 
-static bool
-fail(struct whole *w, int who, const char *text)
-{
-	struct buf old;
-
-	buf_init(&old, 1 << 16);
-	buf_put(&old, w->why->data, w->why->len);
-	buf_reset(w->why);
-	buf_printf(w->why, "client %d: %s%s", who, text, old.len > 0 ? ": " :
-	    "");
-	buf_put(w->why, old.data, old.len);
-	buf_free(&old);
-	show_terminal(w, who);
-	return false;
-}
-
-/* --- what they show ------------------------------------------------------- */
-
-static bool
-lines_match(struct whole *w, struct client *c)
-{
-	uint64_t lines = screen_lines(w->g);
-
-	if ((screen_modes(w->g)->flags & MODE_ALT_SCREEN) != 0 || c->rows == 1)
-		return true;
-	if (screen_rows(w->g) != c->rows || screen_cols(w->g) != c->cols ||
-	    (c->counting && c->epoch != screen_epoch(w->g)))
-		c->counting = false;	/* it cannot be known from when on */
-	if (!c->counting)
-		return true;
-	if (outside_lines(c->t) - c->base != lines - c->lines) {
-		buf_printf(w->why, "native lines %zu, screen %zu",
-		    outside_lines(c->t) - c->base,
-		    (size_t)(lines - c->lines));
-		return false;
-	}
-	return compare_lines(c->t, c->base, w->g, w->why);
-}
-
-static int
-offset_of(int g, int t, int gsize, int tsize)
-{
-	return tsize >= gsize ? 0 : g - t < 0 ? 0 : g - t > gsize - tsize ?
-	    gsize - tsize : g - t;
-}
-
-static bool
-matches(struct whole *w, struct client *c)
-{
-	int row, col, trow, tcol;
-	bool wrap;
-
-	buf_reset(w->why);
-	screen_cursor(w->g, &row, &col, &wrap);
-	outside_cursor(c->t, &trow, &tcol);
-	return compare_screen(c->t, w->g, w->caps,
-	    offset_of(row, trow, screen_rows(w->g), c->rows),
-	    offset_of(col, tcol, screen_cols(w->g), c->cols), w->why) &&
-	    compare_modes(c->t, w->g, w->caps, w->why) && lines_match(w, c);
-}
+/* --- steps ---------------------------------------------------------------- */
 
 static void
 stall(struct client *c, bool deaf)
@@ -335,190 +224,6 @@ go_on(struct client *c)
 	c->stalled = c->deaf = false;
 }
 
-/* Until every terminal that is looked at shows the screen. */
-static bool
-settled(struct whole *w)
-{
-	uint64_t end = now_ms() + whole_deadline_ms;
-	struct client *c;
-	int i;
-
-	for (i = 0; i < CLIENTS; i++) {
-		c = &w->client[i];
-		if (!c->on || c->stalled)
-			continue;
-		while (!matches(w, c)) {
-			if (now_ms() > end || c->fd < 0 ||
-			    outside_complaint(c->t) != NULL)
-				return fail(w, i, "does not come to show it");
-			turn(w, 5);
-		}
-		buf_reset(w->why);
-		if (!c->counting && screen_rows(w->g) == c->rows &&
-		    screen_cols(w->g) == c->cols &&
-		    (screen_modes(w->g)->flags & MODE_ALT_SCREEN) == 0) {
-			c->counting = true;
-			c->base = outside_lines(c->t);
-			c->lines = screen_lines(w->g);
-			c->epoch = screen_epoch(w->g);
-		}
-	}
-	return true;
-}
-
-/* It may have looked right by chance before the first frame was there. */
-static bool
-quiet(struct whole *w, int who)
-{
-	struct client *c = &w->client[who];
-	unsigned long bytes;
-
-	if (c->stalled)
-		return true;
-	do {
-		bytes = c->bytes;
-		turn(w, 40);
-	} while (c->bytes != bytes && c->fd >= 0);
-	c->counting = false;
-	return settled(w);
-}
-
-static bool
-looked_at(const struct whole *w)
-{
-	int i;
-
-	for (i = 0; i < CLIENTS; i++)
-		if (w->client[i].on && !w->client[i].stalled)
-			return true;
-	return false;
-}
-
-static void
-trim(struct buf *b)
-{
-	while (b->len > 0 && (b->data[b->len - 1] == '\n' ||
-	    b->data[b->len - 1] == ' '))
-		b->len--;
-	buf_u8(b, 0);
-}
-
-/* Nobody looks: until `capture` prints what the screen holds. */
-static bool
-captured(struct whole *w)
-{
-	uint64_t end = now_ms() + whole_deadline_ms;
-	struct buf have, want;
-	bool same = false;
-	int y;
-
-	buf_init(&have, 1 << 20);
-	buf_init(&want, 1 << 20);
-	for (y = 0; y < screen_rows(w->g); y++) {
-		screen_row_text(w->g, y, false, &want, NULL);
-		buf_u8(&want, '\n');
-	}
-	trim(&want);
-	for (;;) {
-		buf_reset(&have);
-		run(w, &have, "capture", w->shell, NULL);
-		trim(&have);
-		same = strcmp((char *)have.data, (char *)want.data) == 0;
-		if (same || now_ms() > end)
-			break;
-	}
-	if (!same) {
-		buf_reset(w->why);
-		buf_printf(w->why, "has '%.2000s', screen '%.2000s'",
-		    (char *)have.data, (char *)want.data);
-		fail(w, 0, "capture");
-	}
-	buf_free(&have);
-	buf_free(&want);
-	return same;
-}
-
-static bool
-at_rest(struct whole *w)
-{
-	if (!w->made)
-		return true;
-	return looked_at(w) ? settled(w) : captured(w);
-}
-
-/* --- the shell's size ----------------------------------------------------- */
-
-static bool
-say(struct whole *w, const struct step *t)
-{
-	uint64_t end = now_ms() + whole_deadline_ms;
-	char dot;
-
-	dprintf(w->player, "s %zu\n", t->len);
-	if (write(w->player, t->data, t->len) != (ssize_t)t->len ||
-	    !readable(w, w->player, end) || read(w->player, &dot, 1) != 1)
-		return fail(w, 0, "the player does not print");
-	screen_write(w->g, t->data, t->len);
-	return true;
-}
-
-/* It goes on, and finds the server new: as if it had just attached. */
-static bool
-ask_player(struct whole *w, int *rows, int *cols, int *typed)
-{
-	uint64_t end = now_ms() + whole_deadline_ms;
-	char text[64];
-	ssize_t n;
-
-	if (write(w->player, "w\n", 2) != 2 || !readable(w, w->player, end) ||
-	    (n = read(w->player, text, sizeof text - 1)) <= 0)
-		return fail(w, 0, "the player is gone");
-	text[n] = '\0';
-	return sscanf(text, "%d %d %d", rows, cols, typed) == 3;
-}
-
-/* The latest client's; the screen follows when the shell has it. */
-static bool
-follow_size(struct whole *w)
-{
-	const struct client *c, *best = NULL;
-	uint64_t end = now_ms() + whole_deadline_ms;
-	uint8_t nul = 0;
-	const struct step nothing = { .data = &nul, .len = 1 };
-	int i, rows = 0, cols = 0, typed, tries = 0;
-
-	for (i = 0; i < CLIENTS; i++) {
-		c = &w->client[i];
-		if (c->on && !c->lost && (best == NULL ||
-		    c->order > best->order))
-			best = c;
-	}
-	if (best == NULL || (best->rows == screen_rows(w->g) &&
-	    best->cols == screen_cols(w->g)))
-		return true;
-	for (;;) {
-		if (!ask_player(w, &rows, &cols, &typed))
-			return false;
-		if (rows == best->rows && cols == best->cols)
-			break;
-		if (now_ms() > end) {
-			buf_printf(w->why, "%dx%d, not %dx%d", rows, cols,
-			    best->rows, best->cols);
-			return fail(w, 0, "the shell's size");
-		}
-		/* So that a new server knows whose size counts. */
-		if (w->unsure && !best->stalled && tries++ % 40 == 0)
-			(void)!write(best->fd, TYPED, 1);
-		turn(w, 5);
-	}
-	screen_resize(w->g, rows, cols);
-	/* Of sizes with no byte between them whoever comes later is told the
-	 * last alone (server/agent/ring.c), and wraps lines another way. */
-	return say(w, &nothing);
-}
-
-/* --- steps ---------------------------------------------------------------- */
-
 static bool
 found(struct whole *w, struct client *c)
 {
@@ -534,7 +239,7 @@ static bool
 detach(struct whole *w, int who)
 {
 	struct client *c = &w->client[who];
-	uint64_t end = now_ms() + whole_deadline_ms, soon;
+	uint64_t end = clock_ms() + whole_deadline_ms, soon;
 	const char *left;
 
 	if (!c->on)
@@ -544,29 +249,29 @@ detach(struct whole *w, int who)
 		return false;
 	/* Sometimes before the new server has drawn anything. */
 	if (w->killed)
-		for (soon = now_ms() + 5 + w->cases * 7 % 50;
-		    now_ms() < soon;)
-			turn(w, (int)(soon - now_ms()));
-	else if (!at_rest(w))
+		for (soon = clock_ms() + 5 + w->cases * 7 % 50;
+		    clock_ms() < soon;)
+			whole_turn(w, (int)(soon - clock_ms()));
+	else if (!whole_at_rest(w))
 		return false;
 	if (write(c->fd, PREFIX "d", 2) != 2)
-		return fail(w, who, "cannot be typed at");
+		return whole_fail(w, who, "cannot be typed at");
 	while (waitpid(c->pid, NULL, WNOHANG) == 0) {
-		if (now_ms() > end)
-			return fail(w, who, "does not leave");
-		turn(w, 5);
+		if (clock_ms() > end)
+			return whole_fail(w, who, "does not leave");
+		whole_turn(w, 5);
 	}
-	while (c->fd >= 0 && now_ms() < end)
-		turn(w, 5);
+	while (c->fd >= 0 && clock_ms() < end)
+		whole_turn(w, 5);
 	c->on = false;
 	if (outside_complaint(c->t) != NULL || !outside_whole(c->t)) {
 		buf_printf(w->why, "%s", outside_complaint(c->t) != NULL ?
 		    outside_complaint(c->t) : "half a sequence");
-		return fail(w, who, "leaves");
+		return whole_fail(w, who, "leaves");
 	}
 	if ((left = outside_left_on(c->t)) != NULL) {
 		buf_printf(w->why, "%s", left);
-		return fail(w, who, "left on after detach");
+		return whole_fail(w, who, "left on after detach");
 	}
 	return follow_size(w);
 }
@@ -574,8 +279,8 @@ detach(struct whole *w, int who)
 static bool
 accept_player(struct whole *w)
 {
-	if (!readable(w, w->listener, now_ms() + whole_deadline_ms))
-		return fail(w, 0, "the player does not come");
+	if (!whole_readable(w, w->listener, clock_ms() + whole_deadline_ms))
+		return whole_fail(w, 0, "the player does not come");
 	w->player = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC);
 	w->made = w->player >= 0;
 	return w->made;
@@ -587,7 +292,7 @@ attach(struct whole *w, const struct step *t)
 	struct client *c = &w->client[t->who];
 	struct winsize ws = { .ws_row = t->a, .ws_col = t->b };
 
-	if (!detach(w, t->who) || !at_rest(w))
+	if (!detach(w, t->who) || !whole_at_rest(w))
 		return false;
 	c->rows = t->a;
 	c->cols = t->b;
@@ -615,14 +320,14 @@ attach(struct whole *w, const struct step *t)
 	w->unsure = false;
 	if (!w->made && !accept_player(w))
 		return false;
-	return follow_size(w) && settled(w) && quiet(w, t->who);
+	return follow_size(w) && whole_settled(w) && whole_quiet(w, t->who);
 }
 
 /* So that a new server knows again whose size counts. */
 static bool
 type_at_latest(struct whole *w)
 {
-	uint64_t end = now_ms() + whole_deadline_ms;
+	uint64_t end = clock_ms() + whole_deadline_ms;
 	int rows, cols, before, typed;
 	struct client *c;
 
@@ -633,9 +338,10 @@ type_at_latest(struct whole *w)
 			return false;
 		(void)!write(c->fd, TYPED, 1);
 		do {
-			if (now_ms() > end)
-				return fail(w, 0, "what is typed does not come");
-			turn(w, 5);
+			if (clock_ms() > end)
+				return whole_fail(w, 0,
+				    "what is typed does not come");
+			whole_turn(w, 5);
 			if (!ask_player(w, &rows, &cols, &typed))
 				return false;
 		} while (typed == before);
@@ -652,14 +358,14 @@ resize(struct whole *w, const struct step *t)
 
 	if (!c->on || c->stalled)
 		return true;
-	if (!type_at_latest(w) || !at_rest(w))
+	if (!type_at_latest(w) || !whole_at_rest(w))
 		return false;
 	c->rows = t->a;
 	c->cols = t->b;
 	c->counting = false;
 	outside_resize(c->t, c->rows, c->cols);
 	ioctl(c->fd, TIOCSWINSZ, &ws);
-	return follow_size(w) && settled(w) && quiet(w, t->who);
+	return follow_size(w) && whole_settled(w) && whole_quiet(w, t->who);
 }
 
 static bool
@@ -688,13 +394,13 @@ kill_link(struct whole *w)
 
 	/* A place that is lost time and again is tried seldom, and a new
 	 * server knows of the tries of those before it. */
-	if (now_ms() - *w->last_link < LINK_GAP_MS)
+	if (clock_ms() - *w->last_link < LINK_GAP_MS)
 		return true;
 	pid = ask_number(w, "ls", "--json", NULL, "\"workspace\": \"far\"",
 	    "\"transport_pid\"");
 	if (pid <= 1)
 		return true;
-	*w->last_link = now_ms();
+	*w->last_link = clock_ms();
 	return kill((pid_t)pid, SIGKILL) == 0 || errno == ESRCH;
 }
 
@@ -715,7 +421,7 @@ one(struct whole *w, const struct step *t)
 		break;
 	case STEP_GO:
 		go_on(c);
-		return found(w, c) && at_rest(w);
+		return found(w, c) && whole_at_rest(w);
 	case STEP_SERVER: return kill_server(w);
 	case STEP_LINK: return kill_link(w);
 	case STEP_HELP:
@@ -844,7 +550,7 @@ end(struct whole *w)
 	struct client *c;
 
 	if (w->made)
-		run(w, NULL, "kill", w->shell, NULL);
+		whole_dlmux(w, NULL, "kill", w->shell, NULL);
 	for (c = w->client; c < w->client + CLIENTS; c++) {
 		if (c->on) {
 			kill(c->pid, SIGKILL);
@@ -898,7 +604,7 @@ whole_run(struct whole *w, const struct soak_case *c, struct buf *why)
 		 * by what comes next. */
 		more = i + 1 < c->n && c->steps[i + 1].kind != STEP_DETACH;
 		if (ok && !more && !w->killed)
-			ok = at_rest(w);
+			ok = whole_at_rest(w);
 	}
 	for (k = 0; k < CLIENTS && ok; k++)
 		ok = detach(w, k);
