@@ -56,7 +56,6 @@ static void
 capture_raw(struct request *r, const struct sshell *sh)
 {
 	const uint8_t *p;
-	struct buf b;
 	size_t len;
 
 	if (sh->mirror->quarantine == NULL) {
@@ -66,10 +65,7 @@ capture_raw(struct request *r, const struct sshell *sh)
 		return;
 	}
 	p = quarantine_bytes(sh->mirror, &len);
-	buf_init(&b, CAPTURE_MAX_BYTES);
-	buf_put(&b, p, len);
-	sclient_send_buf(r->client, CONN_BULK, F_TEXT, r->channel, &b);
-	buf_free(&b);
+	sclient_send(r->client, CONN_BULK, F_TEXT, r->channel, p, len);
 }
 
 bool

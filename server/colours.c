@@ -126,7 +126,7 @@ colours_frame(struct attachment *a, const uint8_t *data, size_t len)
 	a->theme = t;
 	a->enquired |= ENQUIRE_BASE;
 	a->told |= a->enquired;
-	if (a->view != NULL && theme_any(&t)) {
+	if (theme_any(&t)) {
 		view_follow(a->view, flags & COLOURS_REPORTS ? MODE_THEME :
 		    MODE_FOCUS);
 		a->dirty = true;

@@ -318,6 +318,8 @@ struct mirror {
 	struct questions	*questions;
 };
 
+/* How many lines a mirror keeps behind the screen, by the config. */
+size_t	 mirror_history(const struct server *);
 struct mirror *mirror_new(struct sshell *);
 void	 mirror_free(struct mirror *);
 /* The link is up and told the shell: watch it from where we are. */

@@ -97,6 +97,13 @@ mirror_blamed(struct mirror *m)
 		quarantine_begin(m, at);
 }
 
+size_t
+mirror_history(const struct server *s)
+{
+	return s->conf != NULL && s->conf->history_lines > 0 ?
+	    (size_t)s->conf->history_lines : CONF_HISTORY_LINES;
+}
+
 struct mirror *
 mirror_new(struct sshell *sh)
 {
@@ -112,8 +119,7 @@ mirror_new(struct sshell *sh)
 	cb.clipboard = mirror_clipboard;
 	cb.notify = mirror_notify;
 	cb.arg = m;
-	limits.history_lines = s->conf != NULL && s->conf->history_lines > 0 ?
-	    (size_t)s->conf->history_lines : 10000;
+	limits.history_lines = mirror_history(s);
 	limits.history_bytes = MIRROR_HISTORY_BYTES;
 	m->shell = sh;
 	m->screen = screen_new(sh->rows, sh->cols, &limits, &cb);

@@ -169,11 +169,8 @@ past_arrived(struct mirror *m, const uint8_t *data, size_t len)
 static void
 past_over(struct mirror *m)
 {
-	const struct conf *c = m->shell->ws->server->conf;
-	int most = c != NULL && c->history_lines > 0 ? c->history_lines :
-	    CONF_HISTORY_LINES;
-
-	if (screen_history(m->screen) >= most)
+	if ((size_t)screen_history(m->screen) >=
+	    mirror_history(m->shell->ws->server))
 		past_free(m);
 	else if (m->shell->natts == 0 ||
 	    clock_ms() - m->output_ms >= CHECKPOINT_QUIET_MS)

@@ -155,29 +155,32 @@ question_add(struct questions *q, uint64_t offset)
 	return a;
 }
 
+/* Those before it have their own events. */
+static void
+question_added(struct questions *q)
+{
+	unsigned int open = q->n - q->nsent;
+
+	if (open == 1 || open > ANSWERS_WAIT_MAX)
+		questions_pump(q);
+}
+
 void
 questions_answer(struct questions *q, uint64_t offset, const void *data, size_t len)
 {
-	bool others = questions_open(q);
-	struct question *a = question_add(q, offset);
-
-	buf_put(&a->bytes, data, len);
-	/* Those before it have their own events. */
-	if (!others || q->n - q->nsent > ANSWERS_WAIT_MAX)
-		questions_pump(q);
+	buf_put(&question_add(q, offset)->bytes, data, len);
+	question_added(q);
 }
 
 void
 questions_colour(struct questions *q, uint64_t offset,
     const struct screen_ask *ask)
 {
-	bool others = questions_open(q);
 	struct question *a = question_add(q, offset);
 
 	a->waits = true;
 	a->ask = *ask;
-	if (!others || q->n - q->nsent > ANSWERS_WAIT_MAX)
-		questions_pump(q);
+	question_added(q);
 }
 
 void

@@ -388,15 +388,18 @@ request_new(struct sclient *c, uint32_t channel, enum request_kind kind,
 	return r;
 }
 
-/* Its workspace; else it is answered. */
-static bool
+/* The request, with its workspace; else it is answered, and gone. NULL is
+ * fine. */
+static struct request *
 request_where(struct request *r, const char *name)
 {
 	char *cause = NULL;
 
+	if (r == NULL)
+		return NULL;
 	r->ws = workspace_for(r->client, r->channel, name, &cause);
 	if (r->ws != NULL)
-		return true;
+		return r;
 	if (r->kind == REQUEST_WAIT)
 		wait_lost(r, cause != NULL ? cause : "unknown workspace");
 	else
@@ -406,7 +409,8 @@ request_where(struct request *r, const char *name)
 		    R_UNREACHABLE : R_ERROR, 125, "%s",
 		    cause != NULL ? cause : "unknown workspace");
 	free(cause);
-	return false;
+	request_free(r);
+	return NULL;
 }
 
 static struct request *
@@ -425,10 +429,8 @@ on_wait(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
 			wait_lost(r, cause);
 			request_free(r);
 			r = NULL;
-		} else if (!request_where(r, m.workspace)) {
-			request_free(r);
-			r = NULL;
-		} else if (m.timeout_ms != 0)
+		} else if ((r = request_where(r, m.workspace)) != NULL &&
+		    m.timeout_ms != 0)
 			request_deadline_in(r, m.timeout_ms);
 	}
 	free(cause);
@@ -451,10 +453,7 @@ on_capture(struct sclient *c, uint32_t channel, const uint8_t *data,
 	if (r != NULL) {
 		r->flags = m.flags;
 		r->history = m.history;
-		if (!request_where(r, m.workspace)) {
-			request_free(r);
-			r = NULL;
-		} else if (!r->ws->up)
+		if ((r = request_where(r, m.workspace)) != NULL && !r->ws->up)
 			request_deadline_in(r, CAPTURE_PATIENCE_MS + 50);
 	}
 	msg_capture_free(&m);
@@ -481,10 +480,7 @@ on_keys(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
 		goto out;
 	r->keys = keys;
 	keys = NULL;
-	if (!request_where(r, name)) {
-		request_free(r);
-		r = NULL;
-	}
+	r = request_where(r, name);
 out:
 	free(name);
 	free(shell);
@@ -506,11 +502,8 @@ on_release(struct sclient *c, uint32_t channel, const uint8_t *data,
 	if (name == NULL || shell == NULL || !rd_end(&rd))
 		sclient_fail(c, R_ERROR, "a RELEASE is damaged");
 	else
-		r = request_new(c, channel, REQUEST_RELEASE, shell);
-	if (r != NULL && !request_where(r, name)) {
-		request_free(r);
-		r = NULL;
-	}
+		r = request_where(request_new(c, channel, REQUEST_RELEASE,
+		    shell), name);
 	free(name);
 	free(shell);
 	return r;
@@ -536,10 +529,7 @@ on_sizing(struct sclient *c, uint32_t channel, const uint8_t *data, size_t len)
 		r->uid = m.uid;
 		r->size = size;
 		r->size_given = *m.size != '\0';
-		if (!request_where(r, m.workspace)) {
-			request_free(r);
-			r = NULL;
-		} else
+		if ((r = request_where(r, m.workspace)) != NULL)
 			request_deadline_in(r, CAPTURE_PATIENCE_MS);
 	}
 	msg_sizing_free(&m);
@@ -568,11 +558,8 @@ on_endshell(struct sclient *c, uint32_t channel, const uint8_t *data,
 	if (r == NULL)
 		goto out;
 	r->all = all;
-	if (*name != '\0' && !request_where(r, name)) {
-		request_free(r);
-		r = NULL;
+	if (*name != '\0' && (r = request_where(r, name)) == NULL)
 		goto out;
-	}
 	request_deadline_in(r, ENDING_MS + CONNECT_MS);
 out:
 	free(name);

@@ -267,20 +267,13 @@ server_listen(struct server *s, char **cause)
 	return 0;
 }
 
-static void	 server_names(struct server *);
-
-static void
-server_name_gone(void *arg)
-{
-	server_names(arg);
-}
-
 /* The lock is held for life and taken over by the kernel at death: whoever
  * has it may replace the socket. Without our names nobody finds us, and a
  * second server could start beside us. */
 static void
-server_names(struct server *s)
+server_names(void *arg)
 {
+	struct server *s = arg;
 	const struct place *p = s->place;
 	char *cause = NULL;
 	struct stat st;
@@ -312,7 +305,7 @@ server_names(struct server *s)
 			goto fail;
 	}
 	if (s->watch == NULL)
-		s->watch = dirwatch_new(s->base, p->dir, server_name_gone, s);
+		s->watch = dirwatch_new(s->base, p->dir, server_names, s);
 	dirwatch_again(s->watch);
 	return;
 fail:

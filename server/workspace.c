@@ -632,8 +632,7 @@ workspace_up(struct workspace *w, const struct msg_hello *agent)
 	    "another than before");
 	trace_fact(w->trace, "shells", w->nshells > 0 ? "remembered" : "asked",
 	    "%u from before", w->nshells);
-	if (w->agent_known && memcmp(w->agent, agent->id, MSG_ID) != 0 &&
-	    memcmp(w->agent, zero, MSG_ID) != 0)
+	if (w->agent_known && !same && memcmp(w->agent, zero, MSG_ID) != 0)
 		sshell_all_lost(w);
 	memcpy(w->agent, agent->id, MSG_ID);
 	w->agent_known = true;
