@@ -123,7 +123,7 @@ connect_say_hello(struct connect *c)
 	struct msg_hello h;
 	struct utsname u;
 	struct buf b;
-	char *features[] = { (char *)(uintptr_t)"progress", NULL };
+	char *features[] = { (char *)(uintptr_t)FEATURE_PROGRESS, NULL };
 	char machine[160];
 
 	memset(&h, 0, sizeof h);

@@ -406,7 +406,6 @@ on_hello(struct sclient *c, uint8_t type, uint32_t channel,
 	struct msg_hello m;
 	unsigned int min, max;
 	uint8_t role;
-	size_t i;
 
 	(void)type;
 	(void)channel;
@@ -417,8 +416,7 @@ on_hello(struct sclient *c, uint8_t type, uint32_t channel,
 	min = m.proto_min;
 	max = m.proto_max;
 	role = m.role;
-	for (i = 0; m.features[i] != NULL; i++)
-		c->progress |= strcmp(m.features[i], "progress") == 0;
+	c->progress = strv_has(m.features, FEATURE_PROGRESS);
 	msg_hello_free(&m);
 	if (max < PROTO_MIN || min > PROTO_MAX) {
 		sclient_fail(c, R_ERROR, "this server (%s) speaks versions "

@@ -606,15 +606,6 @@ workspace_whole(void)
 #endif
 }
 
-static bool
-strv_has(char *const *v, const char *what)
-{
-	for (; v != NULL && *v != NULL; v++)
-		if (strcmp(*v, what) == 0)
-			return true;
-	return false;
-}
-
 static void
 workspace_up(struct workspace *w, const struct msg_hello *agent)
 {

@@ -333,6 +333,15 @@ strv_len(char *const *v)
 	return n;
 }
 
+bool
+strv_has(char *const *v, const char *what)
+{
+	for (; v != NULL && *v != NULL; v++)
+		if (strcmp(*v, what) == 0)
+			return true;
+	return false;
+}
+
 char **
 strv_copy(char *const *v)
 {

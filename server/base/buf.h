@@ -79,6 +79,7 @@ bool	 rd_end(const struct rd *);
 
 void	 strv_free(char **);
 size_t	 strv_len(char *const *);
+bool	 strv_has(char *const *, const char *);	/* NULL has none */
 char	**strv_copy(char *const *);	/* of NULL an empty one */
 
 #endif

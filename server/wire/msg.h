@@ -33,6 +33,8 @@ struct msg_hello {		/* F_HELLO, either side of either connection */
 
 /* An agent's: WATCH_LIGHT and HISTORY. */
 #define FEATURE_HISTORY	"history"
+/* A client's: PROGRESS. */
+#define FEATURE_PROGRESS "progress"
 /* What a WATCH begins with: the newest checkpoint, there where the server
  * stands, or the screen alone if the rest of it can be had later. */
 enum watch_have { WATCH_NEWEST, WATCH_FROM, WATCH_LIGHT };
