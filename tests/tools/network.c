@@ -27,7 +27,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <arpa/inet.h>
@@ -47,6 +46,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "control.h"
 
 #define DEVICE		"line0"
 #define NEAR		"10.231.1.1"
@@ -419,23 +420,6 @@ give(struct way *w, double now)
 
 /* ---- control ---- */
 
-static int
-control_open(void)
-{
-	struct sockaddr_un	 sun = { .sun_family = AF_UNIX };
-	int			 fd;
-
-	if (strlen(control) >= sizeof sun.sun_path)
-		fatal(125, "%s", control);
-	strcpy(sun.sun_path, control);
-	unlink(control);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd == -1 || bind(fd, (struct sockaddr *)&sun, sizeof sun) == -1 ||
-	    listen(fd, 4) == -1)
-		fatal(125, "%s", control);
-	return fd;
-}
-
 static bool
 obey(const char *line, char *answer, size_t max)
 {
@@ -478,24 +462,6 @@ obey(const char *line, char *answer, size_t max)
 	return true;
 }
 
-/* One command a connection; the tests ask so seldom that it may block. */
-static void
-control_serve(int lfd)
-{
-	char	 line[128], answer[128] = "ok\n";
-	ssize_t	 n;
-	int	 fd;
-
-	if ((fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC)) == -1)
-		return;
-	n = read(fd, line, sizeof line - 1);
-	line[n > 0 ? n : 0] = '\0';
-	if (!obey(line, answer, sizeof answer))
-		strcpy(answer, "what?\n");
-	(void)!write(fd, answer, strlen(answer));
-	close(fd);
-}
-
 /* ---- the line ---- */
 
 static void
@@ -524,7 +490,7 @@ relay(int lfd, pid_t child)
 			give(&ways[i], now_ms());
 		}
 		if (p[2].revents != 0)
-			control_serve(lfd);
+			control_serve(lfd, obey);
 		if (p[3].revents != 0 && read(0, &c, 1) <= 0)
 			leave(0);
 		if (waitpid(child, &status, WNOHANG) == child)
@@ -566,7 +532,8 @@ main(int argc, char **argv)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	leave_network();
-	lfd = control_open();
+	if ((lfd = control_open(control)) == -1)
+		fatal(125, "%s", control);
 	near = device_open(NEAR);
 	child = far_start(argv + i + 1, &far);
 	snprintf(pid, sizeof pid, "%d", (int)child);

@@ -18,9 +18,7 @@
  *   delay MS, jitter MS, rate N, split N
  *   bytes		"UP DOWN": written so far
  */
-#include <sys/socket.h>
 #include <sys/types.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <errno.h>
@@ -31,12 +29,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "way.h"
 
 static struct way_terms	 terms;
 static struct way	 up, down;
 static pid_t		 child = -1;
 static const char	*control;
+static bool		 cutting;	/* once it is answered */
 
 static void
 fatal(const char *what)
@@ -56,32 +56,13 @@ cut_all(void)
 }
 
 static int
-control_open(const char *path)
-{
-	struct sockaddr_un	 sun;
-	int			 fd;
-
-	memset(&sun, 0, sizeof sun);
-	sun.sun_family = AF_UNIX;
-	if (strlen(path) >= sizeof sun.sun_path)
-		fatal("control path");
-	strcpy(sun.sun_path, path);
-	unlink(path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd == -1 || bind(fd, (struct sockaddr *)&sun, sizeof sun) == -1 ||
-	    listen(fd, 4) == -1)
-		fatal("control socket");
-	return fd;
-}
-
-static int
 which(const char *arg)
 {
 	return strcmp(arg, "up") == 0 ? WAY_UP : strcmp(arg, "down") == 0 ?
 	    WAY_DOWN : WAY_UP | WAY_DOWN;
 }
 
-static void
+static bool
 obey(const char *line, char *answer, size_t max)
 {
 	char	 word[16] = "", arg[16] = "";
@@ -103,27 +84,11 @@ obey(const char *line, char *answer, size_t max)
 		terms.split = strtoul(arg, NULL, 10);
 	else if (strcmp(word, "bytes") == 0)
 		snprintf(answer, max, "%llu %llu\n", up.total, down.total);
-	else if (strcmp(word, "cut") != 0)
-		snprintf(answer, max, "what?\n");
-}
-
-/* One command a connection; the tests ask so seldom that it may block. */
-static void
-control_serve(int lfd)
-{
-	char	 line[128], answer[128] = "ok\n";
-	ssize_t	 n;
-	int	 fd;
-
-	if ((fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC)) == -1)
-		return;
-	n = read(fd, line, sizeof line - 1);
-	line[n > 0 ? n : 0] = '\0';
-	obey(line, answer, sizeof answer);
-	(void)!write(fd, answer, strlen(answer));
-	close(fd);
-	if (strncmp(line, "cut", 3) == 0)
-		cut_all();
+	else if (strcmp(word, "cut") == 0)
+		cutting = true;
+	else
+		return false;
+	return true;
 }
 
 static void
@@ -184,15 +149,18 @@ main(int argc, char **argv)
 	}
 	terms.ragged = seed != 0;
 	signal(SIGPIPE, SIG_IGN);
-	if (control != NULL)
-		p.fd = control_open(control);
+	if (control != NULL && (p.fd = control_open(control)) == -1)
+		fatal("control socket");
 	spawn(argv + i + 1, seed);
 	up.cut = cut_up;
 	down.cut = cut_down;
 
 	while ((end = way_turn(&up, &down, &p, 1)) == WAY_ON)
-		if (p.fd != -1 && (p.revents & POLLIN))
-			control_serve(p.fd);
+		if (p.fd != -1 && (p.revents & POLLIN)) {
+			control_serve(p.fd, obey);
+			if (cutting)
+				cut_all();
+		}
 	if (end != WAY_OVER)
 		cut_all();
 	if (control != NULL)
